@@ -32,7 +32,13 @@ pub struct Mirror {
     samples: HashMap<(usize, Channel), Vec<Sample>>,
     /// The newest answer to an asked question.
     answers: HashMap<(usize, Channel), Sample>,
-    pub changes: Vec<(u64, String, crate::config::Value)>,
+    /// The changes of live settings that the record has, because something was made with them; after a kill also one that was
+    /// made at the step of the checkpoint from which the run goes on.
+    pub changes: Vec<SettingChange>,
+    /// The live settings that were set since, each with its last value.
+    waiting_changes: Vec<SettingChange>,
+    /// The number of values that live settings were given, also those that nothing was made with.
+    pub set_count: usize,
     pub notices: Vec<(Level, String)>,
     pub checkpoints: Vec<u64>,
     /// The number of changes before the newest checkpoint.
@@ -45,13 +51,16 @@ pub struct Mirror {
     pub last_request: u64,
     /// Grows with every event.
     pub revision: u64,
-    /// An earlier run whose curves stay in sight.
+    /// An earlier run whose curves stay visible.
     pinned: Option<PinnedRun>,
     /// The curves of this run stay visible behind those of later runs.
     is_pinned: bool,
     /// The channels whose measurements were read; `None` where nobody wants to know.
     reads: Option<Mutex<BTreeSet<Channel>>>,
 }
+
+/// The step of a change, the key of the live setting, and its new value.
+pub type SettingChange = (u64, String, crate::config::Value);
 
 /// The most samples that a channel keeps; beyond it every second old one is dropped.
 const KEPT_SAMPLES: usize = 256;
@@ -98,7 +107,17 @@ impl Mirror {
                 self.checkpointed_changes = Some(self.changes.len());
             }
             Event::Resumed { step, wall_secs } => self.go_back_to(step, wall_secs),
-            Event::Changed { step, key, value } => self.changes.push((step, key, value)),
+            Event::Set { step, key, value } => {
+                self.set_count += 1;
+                self.waiting_changes.retain(|(_, waiting, _)| *waiting != key);
+                self.waiting_changes.push((step, key, value));
+            }
+            Event::Changed { step, key, value } => {
+                let is_counted = self.waiting_changes.iter().any(|(_, waiting, of)| *waiting == key && *of == value);
+                self.set_count += usize::from(!is_counted);
+                self.waiting_changes.retain(|(_, waiting, _)| *waiting != key);
+                self.changes.push((step, key, value));
+            }
             Event::Notice { level, text } => self.notices.push((level, text)),
         }
     }
@@ -142,15 +161,28 @@ impl Mirror {
         self.samples.retain(|_, kept| !kept.is_empty());
         self.answers.retain(|_, answer| answer.step <= step);
         self.checkpoints.retain(|at| *at <= step);
-        let is_kept = |(at, ..): &(u64, String, crate::config::Value)| *at <= step;
+        let is_kept = |(at, ..): &SettingChange| *at <= step;
         let kept_of_first = |n: usize| self.changes.iter().take(n).filter(|change| is_kept(change)).count();
         self.checkpointed_changes = self.checkpointed_changes.map(kept_of_first);
         self.changes.retain(is_kept);
+        self.waiting_changes.clear();
     }
 
     /// True if the newest checkpoint holds the newest step with the settings in force, so that there is none to write.
     pub fn is_checkpointed(&self) -> bool {
-        self.checkpoints.last() == Some(&self.step) && self.checkpointed_changes == Some(self.changes.len())
+        let has_changes = !self.waiting_changes.is_empty() || self.checkpointed_changes != Some(self.changes.len());
+        self.checkpoints.last() == Some(&self.step) && !has_changes
+    }
+
+    /// The step at which a live setting was set last.
+    pub fn last_set_step(&self) -> Option<u64> {
+        self.waiting_changes.last().or(self.changes.last()).map(|(step, ..)| *step)
+    }
+
+    /// The last value that a live setting was given; `None` where it is that of the run's begin.
+    pub fn set_value(&self, key: &str) -> Option<&crate::config::Value> {
+        let mut newest_first = self.changes.iter().chain(&self.waiting_changes).rev();
+        newest_first.find(|(_, of, _)| of == key).map(|(.., value)| value)
     }
 
     /// The state of the question with this number; `None` before anything was reported of it.
@@ -188,7 +220,7 @@ impl Mirror {
     }
 
     /// The changes of live settings with which a recorded run continues: those before its newest checkpoint, or all.
-    pub fn changes_to_resume_with(&self) -> &[(u64, String, crate::config::Value)] {
+    pub fn changes_to_resume_with(&self) -> &[SettingChange] {
         self.checkpointed_changes.and_then(|n| self.changes.get(..n)).unwrap_or(&self.changes)
     }
 
@@ -203,12 +235,12 @@ impl Mirror {
         self.pinned.as_ref().filter(|pinned| folder.is_none() || pinned.info.folder.as_ref() != folder)
     }
 
-    /// True if this run stays in sight behind those that follow it.
+    /// True if this run stays visible behind those that follow it.
     pub fn is_pinned(&self) -> bool {
         self.is_pinned
     }
 
-    /// Keeps this run in sight behind those that follow it, in place of one pinned before. False without a curve.
+    /// Keeps this run visible behind those that follow it, in place of one pinned before. False without a curve.
     pub fn pin(&mut self) -> bool {
         let has_curves = self.info.is_some() && !self.scalars.is_empty();
         if has_curves {
@@ -217,7 +249,7 @@ impl Mirror {
         has_curves
     }
 
-    /// Keeps no run in sight, neither this one nor an earlier one.
+    /// Keeps no run visible, neither this one nor an earlier one.
     pub fn unpin(&mut self) {
         (self.is_pinned, self.pinned) = (false, None);
     }
@@ -335,7 +367,7 @@ fn with_variants<'a>(keys: impl Iterator<Item = &'a (usize, Channel)>) -> BTreeM
     all
 }
 
-/// What runs report in tests.
+/// Helpers with which tests report events as a run would.
 #[cfg(test)]
 impl Mirror {
     pub fn begun(info: RunInfo) -> Self {
@@ -416,6 +448,23 @@ mod tests {
     }
 
     #[test]
+    fn the_changes_of_a_drag_are_those_of_the_record() {
+        let mut mirror = Mirror::default();
+        let set = |key: &str, value| Event::Set { step: 4, key: key.into(), value: Value::Float(value) };
+        [0.1, 0.2, 0.3].into_iter().for_each(|value| mirror.apply(set("train.lr", value)));
+        mirror.apply(set("model.gate", 1.0));
+        assert!(mirror.changes.is_empty(), "nothing was made with them");
+        assert_eq!((mirror.set_count, mirror.last_set_step()), (4, Some(4)));
+        assert_eq!(mirror.set_value("train.lr"), Some(&Value::Float(0.3)));
+        let recorded = (4, "train.lr".to_owned(), Value::Float(0.3));
+        let (step, key, value) = recorded.clone();
+        mirror.apply(Event::Changed { step, key, value });
+        assert_eq!(mirror.changes, [recorded]);
+        assert_eq!(mirror.set_count, 4, "no value is counted twice");
+        assert_eq!(mirror.set_value("model.gate"), Some(&Value::Float(1.0)));
+    }
+
+    #[test]
     fn a_checkpoint_holds_the_newest_step_until_a_step_or_a_change_follows() {
         let mut mirror = Mirror::default();
         mirror.report(0, 4, &[]);
@@ -424,6 +473,11 @@ mod tests {
         assert!(mirror.is_checkpointed());
         mirror.apply(change(4));
         assert!(!mirror.is_checkpointed());
+        mirror.apply(Event::Checkpoint { step: 4 });
+        assert!(mirror.is_checkpointed());
+        mirror.apply(Event::Set { step: 4, key: "train.lr".into(), value: Value::Float(0.01) });
+        assert!(!mirror.is_checkpointed());
+        mirror.apply(Event::Changed { step: 4, key: "train.lr".into(), value: Value::Float(0.01) });
         mirror.apply(Event::Checkpoint { step: 4 });
         assert!(mirror.is_checkpointed());
         mirror.report(0, 5, &[]);

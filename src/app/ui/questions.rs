@@ -38,13 +38,13 @@ struct LastQuestion {
     at: Option<u64>,
     /// The newest step of the run when the question was asked.
     step: u64,
-    /// The live settings that had been changed by then.
-    changes: usize,
+    /// The number of values that live settings had been given by then.
+    set_count: usize,
     /// Newest scheduled measurement of the channel then.
     scheduled: Option<u64>,
     /// The window's clock when this question was put, or the unanswered one that it replaced.
     since: f64,
-    /// With the same arguments and live settings it has been answered before, of another step.
+    /// True if the same question, with the same arguments and live settings, has been answered for another step.
     repeats_answered: bool,
 }
 
@@ -90,7 +90,7 @@ pub struct Questions {
     schedule: Vec<ScheduledProbe>,
     /// The window's clock, seconds.
     now: f64,
-    /// Why the view being drawn shows the answer to another question than its controls do.
+    /// The reason why the view being drawn shows the answer to another question than its controls do.
     outdated: Option<String>,
     /// Questions are registered here, but none is sent.
     is_unasked: bool,
@@ -137,7 +137,7 @@ impl Questions {
     pub fn is_due(&self, key: Key, args: &Args, freshness: Freshness, mirror: &Mirror, moment: &QuestionTime) -> bool {
         let stands_still = matches!(mirror.state, Some(RunState::Paused | RunState::Finished));
         let last = self.last.get(&key);
-        let is_elsewhere = |p: &LastQuestion| p.at != moment.at || p.at.is_none() && p.changes != mirror.changes.len();
+        let is_elsewhere = |p: &LastQuestion| p.at != moment.at || p.at.is_none() && p.set_count != mirror.set_count;
         if freshness == Freshness::IfMissing {
             let may_ask = stands_still || moment.at.is_some();
             return may_ask && !moment.is_measured && last.is_none_or(is_elsewhere);
@@ -159,20 +159,20 @@ impl Questions {
 
     /// Registers the question as sent; returns its number.
     pub fn register(&mut self, key: Key, args: Args, mirror: &Mirror, moment: &QuestionTime) -> u64 {
-        let request = self.number();
+        let request = self.next_number();
         let QuestionTime { at, scheduled, .. } = *moment;
-        let (step, changes) = (mirror.step, mirror.changes.len());
+        let (step, set_count) = (mirror.step, mirror.set_count);
         let replaced = self.last.get(&key).filter(|p| !mirror.question(p.request).is_some_and(is_end));
         let since = replaced.map_or(self.now, |p| p.since);
         let repeats_answered = self.last.get(&key).is_some_and(|p| {
             let is_answered = mirror.question(p.request) == Some(&QuestionState::Answered);
-            p.args == args && p.changes == changes && (is_answered || p.repeats_answered)
+            p.args == args && p.set_count == set_count && (is_answered || p.repeats_answered)
         });
         self.args.insert(request, args.clone());
         if self.args.len() > MAX_ARGS {
             self.args.pop_first();
         }
-        let question = LastQuestion { request, args, at, step, changes, scheduled, since, repeats_answered };
+        let question = LastQuestion { request, args, at, step, set_count, scheduled, since, repeats_answered };
         self.last.insert(key, question);
         request
     }
@@ -216,8 +216,7 @@ impl Questions {
     pub fn next_scheduled(&self, probe: &str, mirror: &Mirror) -> Option<u64> {
         let total = mirror.info.as_ref().map_or(0, |info| info.total_steps);
         let interval = |s: &ScheduledProbe| {
-            let changed = mirror.changes.iter().rev().find(|(_, key, _)| *key == s.every_key);
-            changed.and_then(|(.., value)| value.as_f64()).map_or(s.every, |v| v.max(0.0) as u64)
+            mirror.set_value(&s.every_key).and_then(|value| value.as_f64()).map_or(s.every, |v| v.max(0.0) as u64)
         };
         let every = self.schedule.iter().filter(|s| s.probe == probe).map(interval).filter(|n| *n > 0).min()?;
         let next = if mirror.step == 0 { 0 } else { (mirror.step / every + 1) * every };
@@ -248,10 +247,10 @@ impl Questions {
 
     /// True if the answer with this number belongs to the live settings in force.
     pub fn matches_live_settings(&self, request: u64, mirror: &Mirror) -> bool {
-        self.last.values().any(|p| p.request == request && p.changes == mirror.changes.len())
+        self.last.values().any(|p| p.request == request && p.set_count == mirror.set_count)
     }
 
-    /// Why the question last put has no answer.
+    /// The reason why the question last put has no answer.
     pub fn refusal<'m>(&self, key: Key, mirror: &'m Mirror) -> Option<&'m str> {
         match mirror.question(self.last.get(&key)?.request)? {
             QuestionState::Refused(words) => Some(words),
@@ -267,7 +266,7 @@ impl Questions {
     }
 
     /// A number for a question that the user asks once.
-    pub fn number(&mut self) -> u64 {
+    pub fn next_number(&mut self) -> u64 {
         self.last_request += 1;
         self.last_request
     }

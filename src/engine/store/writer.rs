@@ -25,7 +25,7 @@ use super::{
     listing,
     lock::{FolderLock, lock_folder},
     log_file::Log,
-    names::{FIGURES, MAKING, MAX_RUN},
+    names::{FIGURES, INCOMPLETE_PREFIX, MAX_RUN},
     prelude::*,
     record::{self, EventRecordRef, FORMAT, MetricsRecordRef, Resumed, SampleRecordRef},
     snapshots,
@@ -36,26 +36,26 @@ use crate::{
     telemetry::{Level, Sink},
 };
 
-/// Most events that wait for the first step, samples not counted (those supersede each other).
-const WAITING: usize = 1000;
-/// The interval in which one answer to questions on one channel is kept.
+/// The largest number of events that wait for the first step, apart from samples, which replace each other.
+const MAX_PENDING_EVENTS: usize = 1000;
+/// The interval during which at most one answer on each channel is written.
 const ANSWER_EVERY: Duration = Duration::from_secs(1);
 /// Unfinished folders of processes that were killed are removed when they are older than this.
-const ABANDONED: Duration = Duration::from_secs(3600);
+const ABANDONED_AGE: Duration = Duration::from_secs(3600);
 
 /// A run folder being written. Cheap to clone: all clones write the same folder, so one can be a
 /// sink while another writes checkpoints.
 #[derive(Clone)]
-pub struct Writer(Arc<Mutex<Inner>>);
+pub struct Writer(Arc<Mutex<WriterState>>);
 
-struct Inner {
+struct WriterState {
     place: FolderState,
     info: Option<Arc<RunInfo>>,
     waiting: Vec<Event>,
 }
 
 enum FolderState {
-    /// The place of a folder that is not made yet, and whether it is made as soon as the run is announced.
+    /// The path of a folder that has not been created yet, and whether it is created as soon as the run is announced.
     Planned {
         out: PathBuf,
         at_once: bool,
@@ -96,10 +96,10 @@ impl Writer {
     }
 
     fn planned(out: PathBuf, at_once: bool) -> Self {
-        Self::wrap(Inner { place: FolderState::Planned { out, at_once }, info: None, waiting: vec![] })
+        Self::wrap(WriterState { place: FolderState::Planned { out, at_once }, info: None, waiting: vec![] })
     }
 
-    fn wrap(inner: Inner) -> Self {
+    fn wrap(inner: WriterState) -> Self {
         Self(Arc::new(Mutex::new(inner)))
     }
 
@@ -124,11 +124,11 @@ impl Writer {
         checkpoint::move_aside_after(folder, from)?;
         snapshots::remove_after(folder, step);
         [CHECKPOINTS, SNAPSHOTS].into_iter().try_for_each(|name| names::make_folder(folder, name))?;
-        let mut open = OpenFolder::around(folder.to_owned(), lock, lengths, step.unwrap_or(0))?;
+        let mut open = OpenFolder::open_logs(folder.to_owned(), lock, lengths, step.unwrap_or(0))?;
         open.resumed_from = Some(open.step);
         let words = match step {
             Some(step) => {
-                // The line that recorded this checkpoint came after it, so it was cut off with the rest.
+                // The line that recorded this checkpoint was written after it, so that it was truncated with the rest.
                 open.write(&Event::Checkpoint { step })?;
                 format!("resumed from the checkpoint of step {step}")
             }
@@ -142,7 +142,7 @@ impl Writer {
             let text = format!("resumed without its description: {lost}");
             open.write(&Event::Notice { level: Level::Warning, text })?;
         }
-        Ok(Self::wrap(Inner { place: FolderState::Open(Box::new(open)), info: None, waiting: vec![] }))
+        Ok(Self::wrap(WriterState { place: FolderState::Open(Box::new(open)), info: None, waiting: vec![] }))
     }
 
     /// The records of later steps that the resume has removed and that training does not write again: answers to
@@ -162,7 +162,7 @@ impl Writer {
         }
     }
 
-    /// The run's folder, once it is made.
+    /// The run's folder, or `None` before it is created.
     pub fn folder(&self) -> Option<PathBuf> {
         match &self.lock().place {
             FolderState::Open(open) => Some(open.path.clone()),
@@ -178,11 +178,11 @@ impl Writer {
         checkpoint.lengths = open.sync()?;
         if !open.path.join(CHECKPOINTS).exists() {
             // Deleted by hand, if the run's folder is still this one.
-            open.events.check_place()?;
+            open.events.check_same_file()?;
             names::make_folder(&open.path, CHECKPOINTS)?;
         }
         // A folder that is gone is the reason, whatever could not be written in it first.
-        checkpoint::save(&open.path, &checkpoint).map_err(|e| open.events.check_place().err().unwrap_or(e))
+        checkpoint::save(&open.path, &checkpoint).map_err(|e| open.events.check_same_file().err().unwrap_or(e))
     }
 
     /// Makes the run's folder now, if it is not there: to be called before the first update, so that a run that
@@ -211,7 +211,7 @@ impl Writer {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, WriterState> {
         self.0.lock().unwrap_or_else(|p| p.into_inner())
     }
 }
@@ -222,7 +222,7 @@ impl Sink for Writer {
     }
 }
 
-impl Inner {
+impl WriterState {
     fn record(&mut self, event: &Event) -> Result<(), StoreError> {
         match (event, &self.place) {
             (
@@ -231,7 +231,8 @@ impl Inner {
                 | Event::Partial(_)
                 | Event::Snapshots(_)
                 | Event::Folder(_)
-                | Event::Resumed { .. },
+                | Event::Resumed { .. }
+                | Event::Set { .. },
                 _,
             ) => Ok(()),
             (Event::Started(info), place) => {
@@ -280,7 +281,7 @@ impl Inner {
                 }
                 _ => true,
             }),
-            _ if self.waiting.len() >= WAITING => {
+            _ if self.waiting.len() >= MAX_PENDING_EVENTS => {
                 self.waiting.remove(0);
             }
             _ => {}
@@ -298,19 +299,19 @@ impl OpenFolder {
         let name = names::safe_name(&format!("{stamp}-{}-{preset}-s{}", config.lab, config.seed));
         remove_abandoned(out);
         // Made under a hidden name, so that a run folder that can be seen is whole.
-        let making = folder_beside(out, MAKING).at("make a run folder in", out)?;
+        let making = folder_beside(out, INCOMPLETE_PREFIX).at("make a run folder in", out)?;
         fill(making.path(), info)?;
         let path = rename_into_place(making.path(), out, &name)?;
         // Renamed, there is nothing left to remove.
         let _ = making.keep();
         let lock = lock_folder(&path)?;
-        let mut open = Self::around(path, lock, Lengths::default(), 0)?;
+        let mut open = Self::open_logs(path, lock, Lengths::default(), 0)?;
         open.ids = ids_of(info);
         Ok(open)
     }
 
     /// The logs of a folder at this step, cut to these lengths except for answers about steps up to it.
-    fn around(path: PathBuf, lock: FolderLock, lengths: Lengths, step: u64) -> Result<Self, StoreError> {
+    fn open_logs(path: PathBuf, lock: FolderLock, lengths: Lengths, step: u64) -> Result<Self, StoreError> {
         let mut superseded = Superseded::default();
         let metrics = Log::open(&path, METRICS, lengths.metrics, &mut |_| false)?;
         let mut is_kept_answer = |line: &[u8]| superseded.keeps_sample(line, step);
@@ -348,8 +349,8 @@ impl OpenFolder {
             ..RunRecord::new(info)
         });
         (run.asks, run.run) = (info.asks.clone(), record::stored(info));
-        run.resumed.push(Resumed { at: record::now(), from_step, environment: Environment::here() });
-        self.events.check_place()?;
+        run.resumed.push(Resumed { at: record::local_timestamp(), from_step, environment: Environment::current() });
+        self.events.check_same_file()?;
         files::replace(&file, &json(&run)?).at("write", &file)?;
         let settings = self.path.join(CONFIG);
         files::replace(&settings, info.config.to_toml().as_bytes()).at("write", &settings)
@@ -367,7 +368,7 @@ impl OpenFolder {
             Event::Sample(s) => self.sample(s),
             other => {
                 self.flush_answers(Duration::ZERO)?;
-                self.events.line(&EventRecordRef { step: self.step, at: &record::now(), event: other })
+                self.events.line(&EventRecordRef { step: self.step, at: &record::local_timestamp(), event: other })
             }
         }
     }
@@ -376,7 +377,7 @@ impl OpenFolder {
         self.samples.line(&SampleRecordRef::new(s, &id_of(&self.ids, s.variant)))
     }
 
-    /// Writes the answer if none was written lately, else holds it in place of the one pending.
+    /// Writes the answer if none was written lately; otherwise it replaces the pending one.
     fn answer(&mut self, s: &Sample) -> Result<(), StoreError> {
         let key = (s.channel.clone(), s.variant);
         match self.answers.get_mut(&key) {
@@ -410,7 +411,7 @@ impl OpenFolder {
 }
 
 impl Drop for OpenFolder {
-    /// After a panic or a failure nobody syncs; what is pending may still be written.
+    /// After a panic or a failure no caller syncs the logs, but pending lines can still be written.
     fn drop(&mut self) {
         if let Err(e) = self.flush_answers(Duration::ZERO) {
             log::warn!("the last answers of a run could not be saved: {e}");
@@ -424,7 +425,7 @@ impl Drop for OpenFolder {
 /// If nothing can be made in it.
 pub fn check_writable(out: &Path) -> Result<(), StoreError> {
     files::make_folders(out).at("make the folder of runs", out)?;
-    folder_beside(out, MAKING).at("make a run folder in", out).map(drop)
+    folder_beside(out, INCOMPLETE_PREFIX).at("make a run folder in", out).map(drop)
 }
 
 /// Writes the files and folders of a run that has not begun.
@@ -443,10 +444,10 @@ fn fill(folder: &Path, info: &RunInfo) -> Result<(), StoreError> {
 fn remove_abandoned(out: &Path) {
     let is_old = |entry: &fs::DirEntry| {
         let changed = entry.metadata().and_then(|m| m.modified());
-        changed.is_ok_and(|t| t.elapsed().is_ok_and(|age| age > ABANDONED))
+        changed.is_ok_and(|t| t.elapsed().is_ok_and(|age| age > ABANDONED_AGE))
     };
     for entry in files::entries(out).into_iter().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(MAKING) && is_old(&entry) {
+        if entry.file_name().to_string_lossy().starts_with(INCOMPLETE_PREFIX) && is_old(&entry) {
             let _ = files::remove_folder_inside(out, entry.file_name());
         }
     }

@@ -110,7 +110,7 @@ pub struct InputFile {
     pub sha256: String,
 }
 
-/// A run's state; the last one sent is the present one.
+/// The state of a run; the last one that was sent is current.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the docs of the variants name their fields")]
@@ -123,10 +123,10 @@ pub enum RunState {
     Finished,
     /// Ended by a command or because its handle went away.
     Stopped,
-    /// Another program trains it, and what it records is read as it is written. Never recorded itself.
+    /// Another program trains the run, and its record is read while it is written. This state is never recorded.
     #[serde(skip)]
     Followed(FollowedState),
-    /// Ended by an error, NaN loss or panic, which the message tells in a sentence. What was recorded stays.
+    /// Ended by an error, NaN loss or panic, which the message states in a sentence. What was recorded stays.
     Failed { message: String },
 }
 
@@ -138,7 +138,7 @@ pub enum FollowedState {
     Running,
     /// It waits between two steps.
     Paused,
-    /// It has made all its steps.
+    /// The run has made all its steps.
     Finished,
     /// Its program ended it.
     Stopped,
@@ -258,8 +258,8 @@ pub enum QuestionState {
 pub enum Event {
     /// The run begins, with its description.
     Started(Arc<RunInfo>),
-    /// The description of the running run was replaced, such as by one with more settings: its variants are the same,
-    /// and it continues. It is not recorded.
+    /// The description of the running run was replaced, for instance by one with more settings. The variants are the
+    /// same and the run continues. It is not recorded.
     Described(Arc<RunInfo>),
     /// The state of the run changed.
     State(RunState),
@@ -274,13 +274,16 @@ pub enum Event {
     /// A partial answer that is still being worked on; the next one, or the answer, takes its place. It is not
     /// recorded.
     Partial(Sample),
-    /// The steps whose weights are kept, ascending: those that can be asked about. It is not recorded.
+    /// The steps whose weights are stored, ascending; questions can be asked about them. It is not recorded.
     Snapshots(Arc<Vec<u64>>),
     /// The folder of the run was made at this path. It is not recorded, because a folder can be moved.
     Folder(String),
     /// A replayed run trains on from the checkpoint of this step, up to which it had trained for `wall_secs` seconds: later
     /// steps that were reported are made again. It is not recorded, because the record is cut to the checkpoint.
     Resumed { step: u64, wall_secs: f64 },
+    /// A live setting was set, and nothing was made with the value yet. It is not recorded: of the values that are set
+    /// meanwhile, the last one is, as a change.
+    Set { step: u64, key: String, value: crate::config::Value },
     /// A live setting was changed: from this step on the new value holds.
     Changed { step: u64, key: String, value: crate::config::Value },
     /// The run has a message for the user.

@@ -1,4 +1,4 @@
-//! Answers questions beside the training: threads with models of their own, which take on the weights that a question
+//! Answers questions while the run trains: threads with models of their own, which take on the weights that a question
 //! is put to. So a question never stops the training, however long its answer takes, and the past can be asked as the
 //! present.
 //!
@@ -60,7 +60,7 @@ struct AnswerThread(Arc<Shared>);
 struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
-    /// The answer that is being worked on is no longer wanted.
+    /// True if the answer that is being computed is no longer wanted.
     cancelled: AtomicBool,
 }
 
@@ -76,13 +76,13 @@ impl Answering {
         Self { shared_run, threads: [None, None] }
     }
 
-    /// Submits a question; its samples and its states are emitted as they come about.
+    /// Submits a question; its samples and states are emitted as they are produced.
     ///
     /// # Errors
     /// If the system gives no thread.
     pub fn submit(&mut self, job: AnswerJob) -> Result<(), RunError> {
-        let takes_long = probe::find(&job.question.probe).is_some_and(|p| p.takes_long);
-        let thread = &mut self.threads[usize::from(takes_long)];
+        let is_slow = probe::find(&job.question.probe).is_some_and(|p| p.is_slow);
+        let thread = &mut self.threads[usize::from(is_slow)];
         let thread = match thread {
             Some(thread) => thread,
             None => thread.insert(AnswerThread::open(self.shared_run.clone())?),
@@ -143,7 +143,7 @@ impl Drop for AnswerThread {
 }
 
 /// A thread without questions for this long drops its models; the next question builds them again.
-const RELEASE_AFTER: Duration = Duration::from_secs(20);
+const MODEL_IDLE_TIME: Duration = Duration::from_secs(20);
 
 enum NextJob {
     Question(AnswerJob),
@@ -153,7 +153,7 @@ enum NextJob {
 }
 
 impl Shared {
-    /// Waits for the next question; without a limit of time as long as it takes.
+    /// Waits for the next question, for at most `limit` if there is one.
     fn next(&self, limit: Option<Duration>) -> NextJob {
         let mut queue = lock(&self.queue);
         queue.current = None;
@@ -212,7 +212,7 @@ struct Responder {
 
 impl Responder {
     fn work(mut self, shared: &Shared) {
-        while let Some(job) = self.cache.next(shared, RELEASE_AFTER) {
+        while let Some(job) = self.cache.next(shared, MODEL_IDLE_TIME) {
             let request = job.question.request;
             let result = guard(|| self.answer(&job, shared));
             if result.is_err() {
@@ -340,6 +340,6 @@ mod tests {
         let thread = AnswerThread(Arc::default());
         let shared = Arc::clone(&thread.0);
         drop(thread);
-        assert!(ModelCache::default().next(&shared, RELEASE_AFTER).is_none());
+        assert!(ModelCache::default().next(&shared, MODEL_IDLE_TIME).is_none());
     }
 }

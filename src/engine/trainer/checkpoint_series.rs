@@ -18,7 +18,7 @@ use crate::{
 
 /// The models of one checkpoint.
 pub struct SeriesStep {
-    /// Updates that the checkpoint had behind it.
+    /// The number of updates that were made before the checkpoint.
     pub step: u64,
     /// The plan of the texts and questions; its models are those of the checkpoint.
     pub plan: Plan,

@@ -63,7 +63,8 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// True where the settings ask for what this machine or these texts cannot give; else something failed.
+    /// True if the settings ask for something that this machine or these texts cannot provide; false for other
+    /// failures.
     pub fn is_settings_error(&self) -> bool {
         matches!(self, Self::Plan(_) | Self::Corpus(_) | Self::Model { .. })
     }

@@ -49,8 +49,8 @@ impl Listeners {
         self.lock().record = Some(record);
     }
 
-    /// Hands the event to everybody. If the record fails, nothing more is written to it, and
-    /// [`Listeners::check`] says why.
+    /// Hands the event to all listeners. If the record fails, nothing more is written to it, and [`Listeners::check`]
+    /// says why.
     pub fn emit(&self, event: Event) {
         self.lock().emit(&event);
     }
@@ -58,11 +58,6 @@ impl Listeners {
     /// Hands the event to the observers alone.
     pub fn show(&self, event: &Event) {
         self.lock().show(event);
-    }
-
-    /// Hands the event to the record alone; it fails as in [`Listeners::emit`].
-    pub fn record(&self, event: &Event) {
-        self.lock().record(event);
     }
 
     /// Hands on an event of a thread that answers, unless the run is ending.
@@ -97,7 +92,7 @@ impl Listeners {
         self.lock().is_ending = true;
     }
 
-    /// Releases everybody once the run has ended: a thread that still answers does not keep the folder open.
+    /// Releases all listeners once the run has ended: a thread that still answers does not keep the folder open.
     pub fn close(&self) {
         let mut state = self.lock();
         state.is_ending = true;
@@ -109,7 +104,7 @@ impl Listeners {
 /// Each of these is done as a whole while the lock is held: between the failure of a record and its end, no other thread
 /// may write to it.
 impl ListenerState {
-    /// The record is told first: what an observer has seen, such as a checkpoint, can be read in the folder.
+    /// The record comes first, so that whatever an observer has seen, such as a checkpoint, can be read in the folder.
     fn emit(&mut self, event: &Event) {
         self.record(event);
         self.show(event);
@@ -141,7 +136,7 @@ impl ListenerState {
             let _ = write(&record, &Event::State(RunState::Failed { message }));
         }
         self.failure.get_or_insert(why);
-        // full while the worker has not received the one before
+        // the channel is full while the worker has not received the previous failure
         let _ = self.failed.try_send(());
     }
 

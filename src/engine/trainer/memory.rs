@@ -8,16 +8,16 @@ use crate::{
 };
 
 /// Bytes of a number.
-const BYTES: f64 = 4.0;
+const BYTES_PER_NUMBER: f64 = 4.0;
 
-/// Bytes that a run holds, by what for.
+/// The bytes that a run holds, by purpose.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MemoryEstimate {
-    /// The texts, and what their tokeniser is made of.
+    /// The texts and the data of their tokenisers.
     pub texts: f64,
     /// Weights and optimiser moments of all variants, which stay from the first step to the last.
     pub models: f64,
-    /// The most that comes on top of that at one time: a variant's step, an evaluation, or a checkpoint that is
+    /// The largest amount needed on top of that at any time: a variant's step, an evaluation, or a checkpoint that is
     /// being written.
     pub working: f64,
 }
@@ -39,9 +39,9 @@ impl MemoryEstimate {
                 0 => (memory.weights_bytes(), memory.forward_bytes()),
                 _ => (memory.resting_bytes(), memory.peak_bytes() - memory.resting_bytes()),
             };
-            // the sum of gradients lies beside those of the present batch
+            // the sum of gradients is held in addition to those of the present batch
             let step = step + if plan.accumulate > 1 { memory.weights_bytes() } else { 0.0 };
-            let working = step.max(BYTES * logits).max(resting);
+            let working = step.max(BYTES_PER_NUMBER * logits).max(resting);
             estimate.models += resting;
             estimate.working = estimate.working.max(working);
         }

@@ -1,6 +1,6 @@
-//! Drives one run: steps the variants on the same batches, puts scheduled and asked questions,
-//! keeps checkpoints, tells sinks. Its worker trains; questions are answered beside it, by threads with models of
-//! their own, which take on the weights of the step that is asked about.
+//! Drives one run: steps the variants on the same batches, puts scheduled and asked questions, keeps checkpoints, tells
+//! sinks. Its worker trains; questions are answered concurrently, by threads with models of their own, which take on
+//! the weights of the step that is asked about.
 //!
 //! [`drive`] is a function; [`spawn`] puts it on a thread of its own.
 

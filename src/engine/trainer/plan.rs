@@ -35,7 +35,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Learning rate of the update that makes step `step` (from 1) of `total`, times a live `scale`.
+    /// Learning rate of the update that makes step `step` (from 1) of `total`.
     pub fn at(&self, step: u64, total: u64) -> f64 {
         if step <= self.warmup {
             return self.lr * step as f64 / self.warmup as f64;
@@ -142,7 +142,7 @@ pub struct TokenKeys {
     pub huggingface: String,
 }
 
-/// The plan of a run, enough to begin it and to resume it.
+/// The plan of a run: everything that beginning and resuming it need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The settings that the plan was made from.

@@ -242,7 +242,7 @@ impl Run {
         let stage = self.plan.stage(i);
         if self.step == stage.from && asked > 0 {
             scalars.push((channels::ANSWERS.into(), asked as f64));
-            let guess = stage.texts.first().and_then(|text| self.texts[*text].guess());
+            let guess = stage.texts.first().and_then(|text| self.texts[*text].chance_accuracy());
             scalars.extend(guess.map(|g| (channels::GUESS.into(), g)));
         }
         if self.step == 0 {
@@ -254,8 +254,8 @@ impl Run {
     /// The held-out loss at the end of a variant is its result.
     ///
     /// # Errors
-    /// If this evaluation is the variant's last and its loss is not finite. Of a model that learns by a rule of its
-    /// own that is a result as any other, and was said when it came about.
+    /// If this evaluation is the variant's last and its loss is not finite. For a model with its own learning rule such
+    /// a loss is a valid result, which was reported when it occurred.
     pub fn check_last_evaluation(&self, stats: &StepStats) -> Result<(), RunError> {
         if self.variants[stats.variant].learns_locally {
             return Ok(());
@@ -274,8 +274,8 @@ impl Run {
         }
     }
 
-    /// Puts one scheduled question to variant `i`. `Ok(vec![])` if the probe does not apply to it. One that has yet to
-    /// take over its weights is an error.
+    /// Asks variant `i` one scheduled question. Returns `Ok(vec![])` if the probe does not apply to it, and an error if
+    /// it has yet to take over its weights.
     pub fn ask(&mut self, i: usize, id: &str, args: &Args) -> Result<Vec<Sample>, RunError> {
         let step = self.step_of(i);
         self.begun_stage(i, self.step)?;

@@ -39,10 +39,11 @@ struct SnapshotInterval {
 }
 
 impl SnapshotInterval {
-    /// `None` where not even two fit: the first and one more.
+    /// Returns `None` if the budget does not suffice for two snapshots, the first and one more.
     fn new(budget: u64, bytes: u64, steps: u64) -> Option<Self> {
         let most = (budget / bytes.max(1)).min(MAX_SNAPSHOTS);
-        // Twice as many are taken as are kept, so that the newest half stands closer than the older one.
+        // Twice as many snapshots are taken as are kept, so that the newest half is spaced more closely than the older
+        // one.
         (most >= 2).then(|| Self { max_count: most as usize, every: steps.div_ceil(2 * most).max(1) })
     }
 }
@@ -55,7 +56,7 @@ pub(super) struct Snapshots {
     in_memory: BTreeMap<u64, Snapshot>,
     on_disk: BTreeMap<u64, PathBuf>,
     run: Option<PathBuf>,
-    /// The folder takes copies: two fit, and none has failed to be written.
+    /// True if snapshots are written to the folder: two fit, and no write has failed.
     is_written: bool,
 }
 

@@ -42,7 +42,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// The model with the optimiser that it needs: none of gradients where it makes no update.
+    /// The model with its optimiser, which has no parameters if the model makes no gradient updates.
     pub fn new(
         spec: &VariantSpec,
         mut model: Box<dyn Trainable>,

@@ -35,7 +35,7 @@ use crate::{
 /// The options of driving a run.
 #[derive(Default)]
 pub struct DriveOptions {
-    /// Begin at once (headless) rather than paused (window).
+    /// True if the run begins at once, as without a window; false if it begins paused.
     pub start: bool,
     /// True to stay after the last step and answer questions; else the run returns.
     pub stay: bool,
@@ -121,8 +121,8 @@ pub fn drive(plan: Plan, options: DriveOptions, commands: &Receiver<Command>, si
     }
 }
 
-/// A control of a paused run that is not moved for so long is at rest.
-const AT_REST: Duration = Duration::from_secs(2);
+/// The time without a change after which a setting of a paused run counts as settled.
+const SETTLE_TIME: Duration = Duration::from_secs(2);
 
 struct Worker {
     run: Run,
@@ -138,9 +138,9 @@ struct Worker {
     threads: usize,
     /// Step of the newest checkpoint.
     last_checkpoint: Option<u64>,
-    /// The live settings that were changed since the record was last told, in the order of their last changes. It is told
-    /// of what a step, a checkpoint or an answer is made with, or of what a paused run is left at, so that it has not every
-    /// value of a drag.
+    /// The live settings that were set since listeners were last told of changes, in the order of their last values.
+    /// Record and observers are told of what a step, a checkpoint or an answer is made with, or of what a paused run is
+    /// left at, so that they have not every value of a drag.
     waiting_changes: Vec<(String, Value)>,
     /// The reason why the run may be asked but not trained on: its record has ended.
     unrecorded: Option<String>,
@@ -153,7 +153,7 @@ impl Drop for Worker {
     }
 }
 
-/// The outcome of waiting for a command when none came.
+/// The outcome of a wait in which no command came.
 enum WaitOutcome {
     Timeout,
     /// A checkpoint or the answer to a question has ended the record.
@@ -244,17 +244,17 @@ impl Worker {
         }
     }
 
-    /// All waiting commands; blocks only when there is nothing else to do, and where a paused run's record is still to be
-    /// told of a change, until the control is at rest. Breaks if the run is to stop, as the other
+    /// All waiting commands; blocks only when there is nothing else to do, and where the listeners of a paused run are
+    /// still to be told of a change, until the control is at rest. Breaks if the run is to stop, as the other
     /// functions that hear commands.
     fn take_commands(&mut self, commands: &Receiver<Command>) -> ControlFlow<()> {
         loop {
-            let wait = if self.running { Duration::ZERO } else { AT_REST };
-            let deadline = (self.running || !self.waiting_changes.is_empty()).then(|| Instant::now() + wait);
+            let wait = if self.running { Duration::ZERO } else { SETTLE_TIME };
+            let deadline = (self.running || self.has_changes_to_record()).then(|| Instant::now() + wait);
             match self.next_command(commands, deadline) {
                 Ok(c) => self.handle_command(c)?,
                 Err(WaitOutcome::Timeout | WaitOutcome::RecordFailed) => return ControlFlow::Continue(()),
-                // Headless, nobody holds the other end: continue to the last step.
+                // Without a window no handle sends commands: continue to the last step.
                 Err(WaitOutcome::Disconnected) if !self.options.stay && self.running => {
                     return ControlFlow::Continue(());
                 }
@@ -263,7 +263,7 @@ impl Worker {
         }
     }
 
-    /// Waits for a command until `deadline`, or as long as it takes, unless the record fails meanwhile.
+    /// Waits for a command until `deadline` if there is one; returns early if the record fails.
     fn next_command(&self, commands: &Receiver<Command>, deadline: Option<Instant>) -> Result<Command, WaitOutcome> {
         let shutdown = self.options.process.as_ref().map_or_else(never, |p| p.shutdown.clone());
         if matches!(shutdown.try_recv(), Err(TryRecvError::Disconnected)) {
@@ -313,13 +313,14 @@ impl Worker {
                 Ok(()) => {
                     // a checkpoint of this step holds the settings before the change
                     self.last_checkpoint = None;
+                    let step = self.run.step;
+                    self.listeners.show(&Event::Set { step, key: key.clone(), value: value.clone() });
                     self.waiting_changes.retain(|(waiting, _)| *waiting != key);
-                    self.waiting_changes.push((key.clone(), value.clone()));
-                    // nobody drags without a window, and a program that asks for a change reads the record next
+                    self.waiting_changes.push((key, value));
+                    // without a window no slider is dragged, and a program that asks for a change reads the record next
                     if !self.options.stay {
                         self.record_waiting_changes();
                     }
-                    self.listeners.show(&Event::Changed { step: self.run.step, key, value });
                 }
                 Err(e) => self.listeners.notice(Level::Warning, e.to_string()),
             },

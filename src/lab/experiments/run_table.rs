@@ -28,7 +28,7 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowState {
-    /// Some process trains it.
+    /// A process is training the run.
     Running,
     /// A process holds the folder but is not training now.
     Paused,
@@ -38,7 +38,7 @@ pub enum RowState {
     Failed(String),
     /// No end is recorded, and no process writes the folder.
     Killed,
-    /// Its folder cannot be read.
+    /// The folder of the run cannot be read.
     #[default]
     Unreadable,
 }
@@ -147,7 +147,7 @@ pub fn changed_settings(lab: &Lab, config: &Config) -> BTreeMap<String, Value> {
 pub fn changed_at_last(lab: &Lab, config: &Config, live: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     let begun_with = config.iter().map(|(key, value)| (key.to_owned(), value.clone()));
     let all: BTreeMap<String, Value> = begun_with.chain(live.clone()).collect();
-    if !lab.trains() {
+    if !lab.makes_runs() {
         return all;
     }
     let preset = lab.preset(&config.preset).map(|p| p.id);
@@ -192,29 +192,39 @@ impl RunRow {
     /// The settings that differ from the preset or from those that the run began with: "train.lr 0.003 → 0.001,
     /// train.steps 200"; empty where none does.
     pub fn changed_label(&self) -> String {
-        let all: BTreeMap<&String, &Value> = self.changed.iter().chain(self.moved()).collect();
-        all.into_iter().map(|(key, last)| self.change_label(key, last)).collect::<Vec<_>>().join(", ")
+        let words = self.changed_or_moved().into_iter().map(|(key, last)| self.change_label(key, last));
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The settings that differ from the preset or from those that the run began with, with their last values.
+    pub fn changed_or_moved(&self) -> BTreeMap<&String, &Value> {
+        self.changed.iter().chain(self.later_changes()).collect()
     }
 
     /// The settings that have another value at last than the run began with.
-    fn moved(&self) -> impl Iterator<Item = (&String, &Value)> {
+    fn later_changes(&self) -> impl Iterator<Item = (&String, &Value)> {
         self.changed_in_training.iter().filter(move |(key, last)| self.settings.get(*key) != Some(*last))
     }
 
     /// True if the run differs from another in nothing but the preset's name and the seed.
     pub fn has_settings_of(&self, other: &Self) -> bool {
-        self.lab == other.lab && self.settings == other.settings && self.moved().eq(other.moved())
+        self.lab == other.lab && self.settings == other.settings && self.later_changes().eq(other.later_changes())
     }
 
     /// The settings that were changed while it trained: "changed while training: train.lr 0.003 → 0.001"; empty where
     /// none was.
     pub fn changed_in_training_label(&self) -> String {
-        let label = |(key, last): (&String, &Value)| match self.settings.get(key) == Some(last) {
-            true => format!("{key} (back at {last})"),
-            false => self.change_label(key, last),
-        };
-        let all: Vec<String> = self.changed_in_training.iter().map(label).collect();
+        let all: Vec<String> = self.changed_in_training.keys().map(|key| self.setting_label(key)).collect();
         if all.is_empty() { String::new() } else { format!("changed while training: {}", all.join(", ")) }
+    }
+
+    /// A setting with its [value](value_label), or "train.lr (back at 0.003)" where it was changed while the run trained
+    /// and put back.
+    pub fn setting_label(&self, key: &str) -> String {
+        match self.changed_in_training.get(key) {
+            Some(last) if self.settings.get(key) == Some(last) => format!("{key} (back at {last})"),
+            _ => format!("{key} {}", self.value_label(key)),
+        }
     }
 
     /// A setting with its last value, behind the one that the run began with where that was another.
@@ -235,15 +245,15 @@ impl RunRow {
     /// Values briefly: "1.37 / 1.38"; where they were not measured at the run's newest step, with the step of their
     /// measurement: "5.55 / 5.56 (step 0)".
     fn values_label(&self, values: &[(String, Option<u64>)]) -> String {
-        const SHOWN: usize = 3;
+        const MAX_SHOWN: usize = 3;
         let first = values.first().map_or(String::new(), |(_, step)| self.step_label(*step));
         let has_one_step = values.iter().all(|(_, step)| self.step_label(*step) == first);
         let cell = |(value, step): &(String, Option<u64>)| match has_one_step {
             true => value.clone(),
             false => format!("{value}{}", self.step_label(*step)),
         };
-        let mut words: Vec<String> = values.iter().take(SHOWN).map(cell).collect();
-        if values.len() > SHOWN {
+        let mut words: Vec<String> = values.iter().take(MAX_SHOWN).map(cell).collect();
+        if values.len() > MAX_SHOWN {
             words.push("…".to_owned());
         }
         format!("{}{}", words.join(" / "), if has_one_step { &first } else { "" })
@@ -285,6 +295,23 @@ impl RunRow {
     /// setting by its whole key or its last part, a headline number; of one group of variants alone in `accuracy:coupled`.
     /// A setting that was changed while the run trained has two. `None`: the run has none of that name.
     pub fn numbers(&self, key: &str) -> Option<Vec<f64>> {
+        self.measured_numbers(key).or_else(|| {
+            let set: Vec<f64> = self.set_values(key).into_iter().filter_map(Value::as_f64).collect();
+            Some(set).filter(|set| !set.is_empty())
+        })
+    }
+
+    /// The number that a run is sorted by: that of the first variant that has it, the last one of a setting.
+    pub fn sort_number(&self, key: &str) -> Option<f64> {
+        let number = match self.measured_numbers(key) {
+            Some(all) => all.into_iter().find(|v| !v.is_nan()),
+            None => self.last_setting(key).and_then(Value::as_f64),
+        };
+        number.filter(|v| !v.is_nan())
+    }
+
+    /// The [numbers](Self::numbers) of a key that is no setting.
+    fn measured_numbers(&self, key: &str) -> Option<Vec<f64>> {
         let last = |l: &GroupLoss| l.last().map_or(f64::NAN, |(loss, _)| loss);
         let is_of =
             |l: &GroupLoss, group: &str| [&l.group, &l.label].iter().any(|name| name.eq_ignore_ascii_case(group));
@@ -299,13 +326,7 @@ impl RunRow {
             name => {
                 let mean = |l: &GroupLoss| Some(self.headlines.group(name, &l.group)?.mean);
                 let of_headline: Vec<f64> = losses().filter_map(mean).collect();
-                match of_headline.is_empty() {
-                    false => of_headline,
-                    true => {
-                        let set: Vec<f64> = self.set_values(key).into_iter().filter_map(Value::as_f64).collect();
-                        return Some(set).filter(|set| !set.is_empty());
-                    }
-                }
+                return Some(of_headline).filter(|known| !known.is_empty());
             }
         };
         Some(known)
@@ -321,9 +342,9 @@ impl RunRow {
         whole.map_or_else(Vec::new, |whole| all.iter().filter_map(|set| set.get(whole)).collect())
     }
 
-    /// The first of the [values](Self::set_values) of a setting.
-    pub fn setting(&self, key: &str) -> Option<&Value> {
-        self.set_values(key).first().copied()
+    /// The last of the [values](Self::set_values) of a setting.
+    pub fn last_setting(&self, key: &str) -> Option<&Value> {
+        self.set_values(key).last().copied()
     }
 }
 

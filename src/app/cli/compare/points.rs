@@ -24,13 +24,16 @@ const LOG_FROM: f64 = 30.0;
 /// A point a run, or, folded, a point for all runs that differ in nothing but the seed.
 pub fn from_runs(runs: &[ComparedRun], names: &[String], differences: &[Difference], is_folded: bool) -> SweepResults {
     let rows = rows(runs, names, is_folded);
-    let axes: Vec<(ResultAxis, &Difference)> =
-        differences.iter().filter(|d| !(is_folded && d.key == "seed")).map(|d| (axis(d), d)).collect();
+    let differing = differences.iter().filter(|d| !(is_folded && d.key == "seed"));
+    let settings: Vec<DifferingSetting<'_>> = differing.map(|d| DifferingSetting::new(runs, d)).collect();
     let point = |row: &ComparedRow| {
-        let value = |(_, d): &(ResultAxis, &Difference)| d.values.get(row.runs[0]).cloned().unwrap_or_default();
-        let values: Vec<String> = axes.iter().map(value).collect();
-        let place = |((axis, _), text): (&(ResultAxis, &Difference), &String)| axis.kind.place(text, text.parse().ok());
-        ResultPoint { places: axes.iter().zip(&values).map(place).collect(), values }
+        let first = row.runs[0];
+        let value = |setting: &DifferingSetting<'_>| setting.texts.get(first).cloned().unwrap_or_default();
+        let values: Vec<String> = settings.iter().map(value).collect();
+        let place = |(setting, text): (&DifferingSetting<'_>, &String)| {
+            setting.axis.kind.position(text, setting.numbers.get(first).copied().flatten())
+        };
+        ResultPoint { places: settings.iter().zip(&values).map(place).collect(), values }
     };
     let made = |(i, run): (usize, &ComparedRun)| SweepRun {
         point: rows.iter().position(|row| row.runs.contains(&i)).unwrap_or(0),
@@ -53,22 +56,35 @@ pub fn from_runs(runs: &[ComparedRun], names: &[String], differences: &[Differen
         seeds: with_most.iter().map(|i| runs[*i].row.seed).collect(),
         runs: runs.iter().enumerate().map(made).collect(),
         numbers: numbers(headlines, &series),
-        axes: axes.into_iter().map(|(axis, _)| axis).collect(),
+        axes: settings.into_iter().map(|setting| setting.axis).collect(),
         every: 1,
         ..SweepResults::default()
     }
 }
 
-/// A setting that differs; of numbers, where every run has one.
-fn axis(difference: &Difference) -> ResultAxis {
-    let numbers: Vec<f64> = difference.values.iter().filter_map(|v| v.parse().ok()).collect();
-    let kind = if numbers.len() == difference.values.len() {
-        let [low, high] = numbers.iter().fold([f64::INFINITY, 0.0], |[low, high], v| [v.min(low), v.max(high)]);
-        AxisKind::Numbers { is_log: low > 0.0 && high / low >= LOG_FROM }
-    } else {
-        AxisKind::Words(distinct(difference.values.iter().cloned()))
-    };
-    ResultAxis { key: difference.key.clone(), kind }
+/// A setting that differs, with the value of each run.
+struct DifferingSetting<'d> {
+    /// An axis of numbers, where every run has one.
+    axis: ResultAxis,
+    texts: &'d [String],
+    /// The last number where the setting was changed while the run trained.
+    numbers: Vec<Option<f64>>,
+}
+
+impl<'d> DifferingSetting<'d> {
+    fn new(runs: &[ComparedRun], difference: &'d Difference) -> Self {
+        let last = |run: &ComparedRun| run.row.changed_in_training.get(&difference.key)?.as_f64();
+        let number = |(run, text): (&ComparedRun, &String)| text.parse::<f64>().ok().or_else(|| last(run));
+        let numbers: Vec<Option<f64>> = runs.iter().zip(&difference.values).map(number).collect();
+        let kind = if numbers.iter().all(Option::is_some) {
+            let known = numbers.iter().flatten();
+            let [low, high] = known.fold([f64::INFINITY, 0.0], |[low, high], v| [v.min(low), v.max(high)]);
+            AxisKind::Numbers { is_log: low > 0.0 && high / low >= LOG_FROM }
+        } else {
+            AxisKind::Words(distinct(difference.values.iter().cloned()))
+        };
+        Self { axis: ResultAxis { key: difference.key.clone(), kind }, texts: &difference.values, numbers }
+    }
 }
 
 /// The run's numbers, by the keys of sweeps.
@@ -79,4 +95,26 @@ fn series_of(run: &ComparedRun) -> RunSeries {
         (NumberId { key: key.to_owned(), group: number.group.clone() }, Arc::new(means))
     };
     RunSeries { numbers: run.series.iter().map(number).collect(), terms: Some(run.row.terms()), every: 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::run_table::differences;
+
+    #[test]
+    fn a_setting_changed_in_training_stays_on_an_axis_of_numbers() {
+        let rate = |value: f64| BTreeMap::from([("train.lr".to_owned(), Value::Float(value))]);
+        let run = |changed_in_training| {
+            let row = RunRow { settings: rate(0.001), changed_in_training, ..RunRow::default() };
+            ComparedRun { row, series: vec![], times: vec![] }
+        };
+        let runs = [run(BTreeMap::new()), run(rate(0.0005))];
+        let rows: Vec<&RunRow> = runs.iter().map(|run| &run.row).collect();
+        let results = from_runs(&runs, &["steady", "halved"].map(String::from), &differences(&rows), false);
+        assert_eq!(results.axes[0].kind, AxisKind::Numbers { is_log: false });
+        assert_eq!(results.points.iter().map(|point| point.places[0]).collect::<Vec<_>>(), [0.001, 0.0005]);
+        assert_eq!([0, 1].map(|point| results.value_label(point, 0)), ["0.001", "0.001 \u{2192} 0.0005"]);
+        assert!(results.axis_title(0).ends_with(" (last value)"), "{}", results.axis_title(0));
+    }
 }

@@ -100,7 +100,7 @@ impl Numbers {
         Self { headings: keys.iter().map(|key| heading(runs, key)).collect(), lines }
     }
 
-    /// Rounded, for a person.
+    /// The table as text, with rounded numbers.
     pub fn text(&self) -> TextTable {
         let head = COLUMNS.map(str::to_owned).into_iter().chain(self.headings.iter().cloned()).collect();
         let line = |line: &NumberLine| {

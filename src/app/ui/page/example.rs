@@ -5,7 +5,7 @@ use crate::config::Range;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExampleLabel {
-    /// "example, seed 7, recorded".
+    /// For example "example, seed 7, recorded".
     pub text: String,
     /// Says how to start a run, which answers questions, as a recorded one does not.
     pub hint: &'static str,

@@ -36,7 +36,7 @@ fn change_for_step(page: &mut Page, i: usize, change: impl FnOnce(&mut Page)) {
 
 /// The settings of a step that wait for the reader's guess: what acts in views shows its answer at once. What is locked
 /// for the step is never set, and waits for nothing.
-pub fn waiting(page: &Page, i: usize) -> BTreeMap<String, toml::Value> {
+pub fn waiting_settings(page: &Page, i: usize) -> BTreeMap<String, toml::Value> {
     let asks = |does: &&StepActions| does.predict.is_some() && !page.lesson.has_guess_at(i);
     let acts_in_views = |key: &str| page.knobs.iter().any(|k| k.key == key && k.applies == Applies::InViews);
     let does = page.lesson.lesson.steps.get(i).map(|step| &step.does).filter(asks);
@@ -55,7 +55,7 @@ pub fn is_judged(run: &Run) -> bool {
 pub fn resume(page: &mut Page, progress: &LessonProgress) {
     page.lesson.resume(progress);
     if let Some(i) = page.lesson.current {
-        page.lesson.waiting = waiting(page, i);
+        page.lesson.waiting = waiting_settings(page, i);
     }
 }
 
@@ -94,7 +94,7 @@ fn set_waiting(page: &mut Page, now: f64) {
 /// The settings with which a step of the lesson begins.
 fn settings_of_step(page: &Page, i: usize) -> Result<Config, ConfigError> {
     let Some(step) = page.lesson.lesson.steps.get(i) else { return Ok(page.config.clone()) };
-    let (mut does, waiting) = (step.does.clone(), waiting(page, i));
+    let (mut does, waiting) = (step.does.clone(), waiting_settings(page, i));
     does.set.retain(|key, _| !waiting.contains_key(key));
     let mut config = does.settings(page.lab, &page.config)?;
     restrictions_at(page, i).keep_locked(&page.knobs, &mut config, &page.config);
@@ -166,7 +166,7 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
         page.lesson.current = Some(i);
         page.lesson.is_drawing = false;
         page.lesson.draft.clear();
-        page.lesson.waiting = waiting(page, i);
+        page.lesson.waiting = waiting_settings(page, i);
         page.lesson.taken = page.run.as_ref().map(|run| RunAtStep::from(&run.mirror));
     }
     if is_other {
@@ -208,7 +208,8 @@ fn hides_claims(page: &Page) -> bool {
     page.restrictions.hides_answers || page.lesson.is_drawing || page.lesson.has_open_question(judged)
 }
 
-/// Says on which chart the step's guess is, and whether claims have marks, before the views are drawn.
+/// Tells the charts, before the views are drawn, which of them shows the guess of the step and whether marks of claims
+/// are hidden.
 pub fn share_guess(page: &Page, ctx: &Context) {
     plot::hide_claims(ctx, hides_claims(page));
     let guess = || {

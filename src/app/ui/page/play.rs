@@ -7,9 +7,9 @@ use super::{prelude::*, training::why_ended};
 pub const SPEEDS: [f64; 4] = [5.0, 10.0, 30.0, 60.0];
 
 /// A gap between two frames that is longer than this means that the lab was not in front, seconds.
-const GAP: f64 = 0.5;
+const MAX_FRAME_GAP: f64 = 0.5;
 /// The minimum time between two frames that are asked for, seconds.
-const FRAME: f64 = 1.0 / 60.0;
+const MIN_FRAME_TIME: f64 = 1.0 / 60.0;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Playback {
@@ -18,7 +18,7 @@ pub struct Playback {
     pub loops: bool,
     /// The position of playback in steps, with a fraction; `None` while nothing plays.
     at: Option<f64>,
-    /// When it was last moved.
+    /// The time when the shown step was last moved.
     moved: f64,
 }
 
@@ -104,7 +104,7 @@ pub fn advance_play(page: &mut Page, now: f64, is_held: bool) -> Option<f64> {
     let a_second = newest as f64 / page.play.seconds.max(0.1);
     let passed = now - page.play.moved;
     page.play.moved = now;
-    let moves = !is_held && passed < GAP.max(2.0 / a_second);
+    let moves = !is_held && passed < MAX_FRAME_GAP.max(2.0 / a_second);
     let mut at = if moves { at + passed * a_second } else { at };
     if at >= newest as f64 {
         if !page.play.loops {
@@ -114,5 +114,5 @@ pub fn advance_play(page: &mut Page, now: f64, is_held: bool) -> Option<f64> {
         at %= newest.max(1) as f64;
     }
     (page.play.at, page.scrub) = (Some(at), Some(at as u64));
-    Some(((at.floor() + 1.0 - at) / a_second).max(FRAME))
+    Some(((at.floor() + 1.0 - at) / a_second).max(MIN_FRAME_TIME))
 }

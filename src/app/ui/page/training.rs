@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Changes made closer together than this are applied at once, seconds.
-const SETTLE: f64 = 0.3;
+const SETTLE_SECONDS: f64 = 0.3;
 /// The number of updates that is proposed for training a model that was opened without training.
 const DEFAULT_UPDATES: i64 = 200;
 
@@ -55,11 +55,11 @@ fn begins_run(page: &Page) -> bool {
     own_or_replayed(page).is_none() || is_changed()
 }
 
-/// Why the present run makes no further step; `None` where it can, or where there is no run.
+/// The reason why the present run makes no further step; `None` if it can make one, or if there is no run.
 pub fn why_ended(page: &Page) -> Option<&'static str> {
     let run = own_or_replayed(page).filter(|run| run.has_ended())?;
     Some(match (&run.mirror.state, &run.origin) {
-        (_, RunOrigin::Folder(_)) if !page.lab.trains() => {
+        (_, RunOrigin::Folder(_)) if !page.lab.makes_runs() => {
             "another program trains this run: Space plays what it has recorded so far"
         }
         _ if run.mirror.is_followed() => TRAINED_BY_ANOTHER,
@@ -73,7 +73,7 @@ pub fn why_ended(page: &Page) -> Option<&'static str> {
     })
 }
 
-/// Why the button that runs can do nothing; `None` where it can.
+/// The reason why the Run button is disabled; `None` if it is enabled.
 pub fn why_idle(page: &Page) -> Option<&'static str> {
     why_ended(page).filter(|_| !begins_run(page))
 }
@@ -130,7 +130,8 @@ pub fn checkpoint(page: &Page) -> Result<(), String> {
     }
 }
 
-/// Why a checkpoint of the run would not be written; `None` where it would, and of an example, which takes no command.
+/// The reason why no checkpoint of the run would be written; `None` if one would be, and for an example, which takes no
+/// command.
 fn why_unsaved(run: &Run) -> Option<String> {
     let mirror = &run.mirror;
     match &run.origin {
@@ -158,7 +159,7 @@ pub fn settle(page: &mut Page, host: &mut dyn Host, ctx: &Context, now: f64) -> 
         return None;
     }
     let held = ctx.input(|i| i.pointer.any_down());
-    let wait = SETTLE - (now - since);
+    let wait = SETTLE_SECONDS - (now - since);
     if wait > 0.0 || held {
         return Some(wait.max(0.05));
     }
@@ -167,7 +168,7 @@ pub fn settle(page: &mut Page, host: &mut dyn Host, ctx: &Context, now: f64) -> 
 }
 
 /// Takes over settings that a run found out as it began, such as a trained model's tokens, if the user left them alone.
-pub(super) fn take_found(page: &mut Page) {
+pub(super) fn adopt_discovered_settings(page: &mut Page) {
     let Some(run) = page.run.as_ref().filter(|run| run.is_own()) else { return };
     let (Some(info), Some(launched)) = (&run.mirror.info, &mut page.launched) else { return };
     for key in info.config.changed_keys(launched) {
@@ -188,8 +189,7 @@ pub(super) fn give_up_late_changes(page: &mut Page) {
         return;
     }
     for key in std::mem::take(&mut run.changed_here) {
-        let taken = run.mirror.changes.iter().rev().find(|(_, of, _)| *of == key).map(|(.., value)| value);
-        if let Some(value) = taken.or_else(|| info.config.get(&key)) {
+        if let Some(value) = run.mirror.set_value(&key).or_else(|| info.config.get(&key)) {
             launched.replace(&key, value.clone());
         }
     }
@@ -205,7 +205,7 @@ pub(super) enum SettingsOwner {
 
 /// The settings of a replayed run, so that R makes one like it.
 pub(super) fn take_recorded(page: &mut Page, recorded: &Config, owner: SettingsOwner) {
-    let (config, complaints) = match page.lab.trains() {
+    let (config, complaints) = match page.lab.makes_runs() {
         true => adopt_recorded(page.lab, &page.knobs, recorded),
         false => (recorded.clone(), vec![]),
     };
@@ -214,7 +214,7 @@ pub(super) fn take_recorded(page: &mut Page, recorded: &Config, owner: SettingsO
         return;
     }
     let before = std::mem::replace(&mut page.config, config.clone());
-    if before != config && page.lab.trains() {
+    if before != config && page.lab.makes_runs() {
         note_everything(page, before, None, "settings of the replayed run".into());
     }
     page.launched = Some(config);

@@ -26,7 +26,7 @@ const MARGIN: f64 = 0.06;
 impl AxisSpan {
     /// The range around values; `None` if the scale shows none of them.
     pub fn around(values: impl Iterator<Item = f64>, scale: Scale) -> Option<Self> {
-        let places = values.map(|v| scale.place(v)).filter(|p| p.is_finite());
+        let places = values.map(|v| scale.position(v)).filter(|p| p.is_finite());
         let ends =
             places.fold(None, |ends: Option<[f64; 2]>, p| Some(ends.map_or([p, p], |[a, b]| [a.min(p), b.max(p)])))?;
         let [from, to] = limits_around(ends, MARGIN, scale);
@@ -59,7 +59,7 @@ impl AxisSpan {
     }
 
     /// Both ends as places of the scale.
-    pub fn ends(&self) -> [f64; 2] {
+    pub fn scaled_ends(&self) -> [f64; 2] {
         [self.from, self.to]
     }
 
@@ -70,7 +70,7 @@ impl AxisSpan {
 
     /// A value's share of the way; NaN where it has no place.
     pub fn share(&self, value: f64) -> f32 {
-        ((self.scale.place(value) - self.from) / (self.to - self.from)) as f32
+        ((self.scale.position(value) - self.from) / (self.to - self.from)) as f32
     }
 
     pub fn value(&self, share: f32) -> f64 {
@@ -87,8 +87,8 @@ impl AxisSpan {
     }
 }
 
-/// Words as their ticks show them: of the path of a file its name, or where files of several folders have that name the part
-/// of the path in which they differ, and a dash where a run has no such setting.
+/// Shortens words to tick labels. A path becomes its file name or, if files in several folders share that name, the
+/// part of the path in which they differ; a missing setting becomes a dash.
 fn word_labels(words: &[String]) -> Vec<String> {
     const SEPARATORS: &[u8] = if cfg!(windows) { b"/\\" } else { b"/" };
     let names: Vec<Option<&str>> = words.iter().map(|word| file_name(word)).collect();

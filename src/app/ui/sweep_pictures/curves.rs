@@ -44,7 +44,7 @@ pub fn chart<'a>(view: &SweepView<'a>, lines: &'a [CurveLine], step: Option<u64>
         chart.add(drawn);
         points.push(point);
         if let Some([low, high]) =
-            line.band.as_ref().filter(|_| is_kept && (view.results.points.len() <= BANDS || is_selected))
+            line.band.as_ref().filter(|_| is_kept && (view.results.points.len() <= MAX_BANDS || is_selected))
         {
             chart.band(name, colour, low, high);
         }

@@ -6,7 +6,7 @@ use crate::{
     ui::{figure, picture_order::file_stem},
 };
 
-const SIZE: Vec2 = Vec2::new(960.0, 600.0);
+const FIGURE_SIZE: Vec2 = Vec2::new(960.0, 600.0);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FigureKind {
@@ -56,7 +56,7 @@ impl SweepFigure {
 
     pub fn png(&self, offscreen: &mut Offscreen, prepared: &Prepared, theme: &Theme) -> Result<Vec<u8>, String> {
         let mut state = ChartState::default();
-        figure::png(offscreen, theme, SIZE, |ui| self.draw(ui, prepared, theme, &mut state))
+        figure::png(offscreen, theme, FIGURE_SIZE, |ui| self.draw(ui, prepared, theme, &mut state))
     }
 
     /// Needs no adapter. `None` where there is nothing to draw.
@@ -65,7 +65,7 @@ impl SweepFigure {
         let mut state = ChartState::default();
         match self.kind {
             FigureKind::Curves => curves::chart(&view, &prepared.lines, None).0.svg(&state, theme),
-            _ => Some(drawing(&self.stem, SIZE, theme, |ui| self.draw(ui, prepared, theme, &mut state))),
+            _ => Some(drawing(&self.stem, FIGURE_SIZE, theme, |ui| self.draw(ui, prepared, theme, &mut state))),
         }
     }
 
@@ -117,7 +117,7 @@ pub fn step_label(view: &SweepView<'_>) -> String {
     steps.map_or_else(|| "at no step yet".to_owned(), |steps| format!("at {}", steps_label(steps)))
 }
 
-/// "step 400", "steps 350 to 400".
+/// For example "step 400", "steps 350 to 400".
 pub fn steps_label([first, last]: [u64; 2]) -> String {
     let [a, b] = [first, last].map(number::grouped);
     if first == last { format!("step {a}") } else { format!("steps {a} to {b}") }

@@ -6,7 +6,7 @@ use crate::ui::plot::colour_bar::scaled_colour_bar;
 const LEFT_MARGIN: f32 = 68.0;
 const BOTTOM_MARGIN: f32 = 34.0;
 /// Width of the colour bar with its figures, points.
-const BAR: f32 = 64.0;
+const COLOUR_BAR_WIDTH: f32 = 64.0;
 
 pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> PointedAt {
     let (results, theme) = (view.results, view.theme);
@@ -16,8 +16,9 @@ pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> 
         let means = (0..results.points.len()).filter_map(|p| values_at_step.mean(p));
         Some((values_at_step, AxisSpan::around(means, view.scale)?))
     });
-    let Some((values_at_step, ends)) = found else { return empty(ui, sheet, theme) };
-    let plot = Rect::from_min_max(sheet.min + vec2(LEFT_MARGIN, 2.0), sheet.max - vec2(BAR + 12.0, BOTTOM_MARGIN));
+    let Some((values_at_step, ends)) = found else { return empty_picture(ui, sheet, theme) };
+    let right_margin = COLOUR_BAR_WIDTH + 12.0;
+    let plot = Rect::from_min_max(sheet.min + vec2(LEFT_MARGIN, 2.0), sheet.max - vec2(right_margin, BOTTOM_MARGIN));
     let grid = CellGrid { plot, cells };
     let colour = |value: f64| ColourMap::Viridis.colour(ends.share(value));
     for ((column, row), point) in &cells.points {
@@ -30,10 +31,10 @@ pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> 
     }
     grid.labels(ui, view);
     let bar = Rect::from_min_max(pos2(plot.right() + 12.0, plot.top()), pos2(plot.right() + 22.0, plot.bottom()));
-    scaled_colour_bar(ui.painter(), bar, ColourMap::Viridis, ends.scale, ends.ends(), theme);
+    scaled_colour_bar(ui.painter(), bar, ColourMap::Viridis, ends.scale, ends.scaled_ends(), theme);
     let under = |at: Pos2| cells.points.iter().find(|((column, row), _)| grid.cell(*column, *row).contains(at));
     let hovered = response.hover_pos().and_then(under).map(|(_, point)| *point);
-    pointed(&response, view, hovered)
+    handle_pointer(&response, view, hovered)
 }
 
 /// Colour and, where it fits, the value.
@@ -43,7 +44,7 @@ fn paint_cell(ui: &Ui, view: &SweepView<'_>, rect: Rect, point: usize, colour: O
     let ground = colour.map_or(theme.raised, |c| c.gamma_multiply(strength));
     ui.painter().rect_filled(rect, 0.0, ground);
     let mean = view.values().and_then(|values_at_step| values_at_step.mean(point));
-    let words = match (mean, view.shown()) {
+    let words = match (mean, view.shown_number()) {
         (Some(mean), Some(number)) if colour.is_some() => number_label(number, mean),
         _ => "–".to_owned(),
     };
@@ -99,7 +100,7 @@ impl CellGrid<'_> {
                 free_to = at - 8.0;
             }
         }
-        let [across, up] = [0, 1].map(|axis| results.axes[axis].key.as_str());
+        let [across, up] = [0, 1].map(|axis| results.axis_title(axis));
         let name = small_text(ui, &format!("{across} across, {up} up"), theme.secondary, plot.width() + LEFT_MARGIN);
         let at = pos2(plot.right() - name.size().x, plot.bottom() + 18.0);
         ui.painter().galley(at, name, theme.secondary);

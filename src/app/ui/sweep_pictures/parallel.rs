@@ -8,10 +8,10 @@ use crate::ui::{plot::distance_to, theme::FAINT_LINE};
 const NAMES_HEIGHT: f32 = 20.0;
 const SIDE_MARGIN: f32 = 56.0;
 /// Half the width of what is dragged around an axis, points.
-const GRIP: f32 = 14.0;
+const HANDLE_REACH: f32 = 14.0;
 
-/// An axis, where it stands.
-struct Upright {
+/// One axis with its horizontal position.
+struct ParallelAxis {
     dimension: Dimension,
     name: String,
     ends: AxisSpan,
@@ -20,7 +20,7 @@ struct Upright {
     x: f32,
 }
 
-impl Upright {
+impl ParallelAxis {
     fn y(&self, value: f64, plot: Rect) -> f32 {
         plot.bottom() - self.ends.share(value) * plot.height()
     }
@@ -54,7 +54,8 @@ impl Upright {
 
     /// Handles the brush that selects a range of the axis; true if the pointer is at the axis.
     fn brush_ui(&self, ui: &mut Ui, theme: &Theme, plot: Rect, brush: &mut Brush) -> bool {
-        let strip = Rect::from_x_y_ranges(self.x - GRIP..=self.x + GRIP, plot.y_range()).expand2(vec2(0.0, 6.0));
+        let x_range = self.x - HANDLE_REACH..=self.x + HANDLE_REACH;
+        let strip = Rect::from_x_y_ranges(x_range, plot.y_range()).expand2(vec2(0.0, 6.0));
         let id = ui.scope_id().with(("brush", &self.name));
         let response = ui.interact(strip, id, Sense::click_and_drag());
         let name = format!("Brush {}", self.name);
@@ -91,9 +92,9 @@ pub fn parallel_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, brush: &mut Br
     let (sheet, response) = sheet_ui(ui, size, view, title);
     let plot =
         Rect::from_min_max(sheet.min + vec2(SIDE_MARGIN, NAMES_HEIGHT + 6.0), sheet.max - vec2(SIDE_MARGIN, 8.0));
-    let axes = uprights(view, plot);
+    let axes = parallel_axes(view, plot);
     if axes.len() < 2 {
-        return empty(ui, sheet, theme);
+        return empty_picture(ui, sheet, theme);
     }
     let paths: Vec<Vec<Vec<Pos2>>> = (0..view.results.points.len()).map(|point| path(&axes, point, plot)).collect();
     let mut order: Vec<usize> = (0..paths.len()).collect();
@@ -116,17 +117,17 @@ pub fn parallel_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, brush: &mut Br
         let parts = paths[point].iter().map(|part| distance_to(part, pointer.unwrap_or(Pos2::ZERO)));
         (point, parts.fold(f32::INFINITY, f32::min))
     };
-    let hovered = nearest(pointer, (0..paths.len()).filter(|p| view.is_in_brush(*p)).map(far));
-    pointed(&response, view, hovered)
+    let hovered = nearest_point(pointer, (0..paths.len()).filter(|p| view.is_in_brush(*p)).map(far));
+    handle_pointer(&response, view, hovered)
 }
 
-fn uprights(view: &SweepView<'_>, plot: Rect) -> Vec<Upright> {
+fn parallel_axes(view: &SweepView<'_>, plot: Rect) -> Vec<ParallelAxis> {
     let results = view.results;
-    let mut axes: Vec<Upright> = vec![];
-    for (i, axis) in results.axes.iter().enumerate() {
+    let mut axes: Vec<ParallelAxis> = vec![];
+    for i in 0..results.axes.len() {
         let Some(ends) = AxisSpan::from_axis(results, i) else { continue };
         let values = results.points.iter().map(|p| p.places.get(i).copied()).collect();
-        axes.push(Upright { dimension: Dimension::Axis(i), name: axis.key.clone(), ends, values, x: 0.0 });
+        axes.push(ParallelAxis { dimension: Dimension::Axis(i), name: results.axis_title(i), ends, values, x: 0.0 });
     }
     for place in std::iter::once(view.number).chain(view.others.iter().copied()) {
         let Some(number) = results.numbers.get(place) else { continue };
@@ -135,7 +136,7 @@ fn uprights(view: &SweepView<'_>, plot: Rect) -> Vec<Upright> {
         let scale = if place == view.number { view.scale } else { Scale::Linear };
         let Some(ends) = AxisSpan::around(values.iter().flatten().copied(), scale) else { continue };
         let dimension = Dimension::Number(number.id.clone());
-        axes.push(Upright { dimension, name: number.heading.clone(), ends, values, x: 0.0 });
+        axes.push(ParallelAxis { dimension, name: number.heading.clone(), ends, values, x: 0.0 });
     }
     let last = axes.len().saturating_sub(1).max(1) as f32;
     axes.iter_mut().enumerate().for_each(|(i, axis)| axis.x = plot.left() + plot.width() * i as f32 / last);
@@ -143,7 +144,7 @@ fn uprights(view: &SweepView<'_>, plot: Rect) -> Vec<Upright> {
 }
 
 /// A point's line; it is broken where the point has no value.
-fn path(axes: &[Upright], point: usize, plot: Rect) -> Vec<Vec<Pos2>> {
+fn path(axes: &[ParallelAxis], point: usize, plot: Rect) -> Vec<Vec<Pos2>> {
     let mut parts: Vec<Vec<Pos2>> = vec![vec![]];
     for axis in axes {
         let y = axis.values.get(point).copied().flatten().map(|v| axis.y(v, plot)).filter(|y| y.is_finite());

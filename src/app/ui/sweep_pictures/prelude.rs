@@ -7,8 +7,8 @@ pub(super) use eframe::egui::{
 };
 
 pub(super) use super::{
-    BANDS, OWN_COLOURS, PointedAt, SweepView, band_legend, colour_legend, dot, empty, figure_text, nearest,
-    number_label, point_colours, pointed, seeds_legend, sheet_ui, small_text,
+    MAX_BANDS, OWN_COLOURS, PointedAt, SweepView, band_legend, colour_legend, empty_picture, figure_text,
+    handle_pointer, nearest_point, number_label, point_colours, seeds_legend, selected_dot, sheet_ui, small_text,
 };
 pub(super) use crate::{
     experiments::sweep::results::{

@@ -17,7 +17,7 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
         let all = values_at_step.values.iter().flatten().flat_map(|v| v.each.iter().map(|(_, x)| *x));
         Some((values_at_step, AxisSpan::from_axis(results, axis)?, AxisSpan::around(all, view.scale)?))
     });
-    let Some((values_at_step, x, y)) = ends else { return empty(ui, sheet, theme) };
+    let Some((values_at_step, x, y)) = ends else { return empty_picture(ui, sheet, theme) };
     let (top, bottom) = (sheet.top() + 2.0, sheet.bottom() - BOTTOM_MARGIN);
     let y_ticks = y.ticks((((bottom - top) / 44.0) as usize).clamp(2, 6));
     let wide = |words: &str| ui.painter().layout_no_wrap(words.to_owned(), theme::numbers(), theme.secondary).size().x;
@@ -25,25 +25,25 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
     let left = sheet.left() + (widest + 8.0).max(LEFT_MARGIN);
     let plot = Rect::from_min_max(pos2(left, top), pos2(sheet.right() - 10.0, bottom));
     let axes = Axes { sheet, plot, x, y, y_ticks };
-    axes.paint(ui, theme, &setting.key);
+    axes.paint(ui, theme, &results.axis_title(axis));
     let line = results.mean_line(values_at_step, axis);
-    let means: Vec<Pos2> = line.points.iter().map(|[p, v]| axes.at(*p, *v)).filter(|p| !p.any_nan()).collect();
+    let means: Vec<Pos2> = line.points.iter().map(|[p, v]| axes.to_screen(*p, *v)).filter(|p| !p.any_nan()).collect();
     if means.len() > 1 {
         ui.painter().line(means, Stroke::new(1.5, theme.secondary));
     }
     let mut dots: Vec<(usize, Pos2)> = vec![];
     for (point, value) in values_at_step.values.iter().enumerate() {
         let (Some(place), Some(value)) = (results.points[point].places.get(axis), value) else { continue };
-        dots.extend(value.each.iter().map(|(_, v)| (point, axes.at(*place, *v))).filter(|(_, p)| !p.any_nan()));
+        dots.extend(value.each.iter().map(|(_, v)| (point, axes.to_screen(*place, *v))).filter(|(_, p)| !p.any_nan()));
     }
     // points outside the brush are drawn first, the selected one last
     let rank = |point: usize| (view.selected == Some(point), view.is_in_brush(point));
     dots.sort_by_key(|(point, _)| rank(*point));
-    dots.iter().for_each(|(point, p)| dot(ui, *p, view, *point));
+    dots.iter().for_each(|(point, p)| selected_dot(ui, *p, view, *point));
     let pointer = response.hover_pos();
     let far = |(point, p): &(usize, Pos2)| (*point, pointer.map_or(f32::INFINITY, |at| at.distance(*p)));
-    let hovered = nearest(pointer, dots.iter().filter(|(point, _)| view.is_in_brush(*point)).map(far));
-    pointed(&response, view, hovered)
+    let hovered = nearest_point(pointer, dots.iter().filter(|(point, _)| view.is_in_brush(*point)).map(far));
+    handle_pointer(&response, view, hovered)
 }
 
 /// The area of a slice and its axes.
@@ -57,7 +57,7 @@ struct Axes {
 }
 
 impl Axes {
-    fn at(&self, place: f64, value: f64) -> Pos2 {
+    fn to_screen(&self, place: f64, value: f64) -> Pos2 {
         let (x, y) = (self.x.share(place), self.y.share(value));
         pos2(self.plot.left() + x * self.plot.width(), self.plot.bottom() - y * self.plot.height())
     }

@@ -94,7 +94,7 @@ pub enum Outdated<'a> {
 }
 
 impl OpenQuestion {
-    /// "of step 40, 3 s ago, 40% done".
+    /// For example "of step 40, 3 s ago, 40% done".
     fn label(&self) -> String {
         let since = if self.since < 1.0 { String::new() } else { format!(", {:.0} s ago", self.since) };
         let share = self.share.map_or(String::new(), |share| format!(", {:.0}% done", 100.0 * share));
@@ -185,8 +185,8 @@ impl<'a> ViewCx<'a> {
 
     /// Explains why no `M` is shown: it was refused, is being asked, will be measured or cannot be. Before a run this is
     /// `hint`.
-    pub fn why_nothing<M: Measurement>(&self, hint: &str) -> String {
-        self.why_nothing_before_asking::<M>(hint, &format!("This run does not measure this. {}", self.needs(M::PROBE)))
+    pub fn empty_reason<M: Measurement>(&self, hint: &str) -> String {
+        self.empty_reason_before_asking::<M>(hint, &format!("This run does not measure this. {}", self.needs(M::PROBE)))
     }
 
     /// Describes the models that a probe can measure, and how to get one.
@@ -196,9 +196,9 @@ impl<'a> ViewCx<'a> {
         info.map_or_else(|| needs_of(probe).to_owned(), |info| needs_in(&info.lab, probe))
     }
 
-    /// Fills a view's room with the reason why nothing of `M` is shown, as [`ViewCx::why_nothing`].
+    /// Fills a view's room with the reason why nothing of `M` is shown, as [`ViewCx::empty_reason`].
     pub fn unmeasured_ui<M: Measurement>(&self, ui: &mut Ui, hint: &str) {
-        self.nothing_ui(ui, &self.why_nothing::<M>(hint));
+        self.nothing_ui(ui, &self.empty_reason::<M>(hint));
     }
 
     /// Fills a view with the reason why nothing is shown.
@@ -206,8 +206,8 @@ impl<'a> ViewCx<'a> {
         empty_ui(ui, ui.available_size(), self.theme, words);
     }
 
-    /// Like [`ViewCx::why_nothing`], for a view with a button that asks, which `demand` mentions.
-    pub fn why_nothing_before_asking<M: Measurement>(&self, hint: &str, demand: &str) -> String {
+    /// Like [`ViewCx::empty_reason`], for a view with a button that asks, which `demand` mentions.
+    pub fn empty_reason_before_asking<M: Measurement>(&self, hint: &str, demand: &str) -> String {
         match self.question_state::<M>() {
             Some(AnswerState::Refused(words)) => words.to_owned(),
             Some(AnswerState::Asked(question)) => format!("Asking the model of step {}.", question.step),
@@ -243,8 +243,8 @@ impl<'a> ViewCx<'a> {
         self.questions.take_outdated();
     }
 
-    /// Why a chart of numbers over training is empty: `hint` before a run, `absent` if a run reported no such number.
-    pub fn why_no_curve(&self, hint: &str, absent: &str) -> String {
+    /// The message of an empty chart over training: `hint` before a run, `absent` if a run reported no such number.
+    pub fn no_curve_reason(&self, hint: &str, absent: &str) -> String {
         match self.run_absence() {
             // a record has all curves of its run, even if its models cannot be asked
             Some(Absence::Unrecorded) if self.mirror.step > 0 => format!("{absent}{}", self.where_logged()),
@@ -257,7 +257,7 @@ impl<'a> ViewCx<'a> {
     /// Names *Logged*, where a view finds nothing in another program's run: it shows what no view was made for. A picture has no
     /// view beside it, so that it names channels too; to collect them in each frame would take too long.
     fn where_logged(&self) -> String {
-        const NAMED: usize = 12;
+        const MAX_NAMED: usize = 12;
         let title = self.title_of(foreign::LOGGED);
         if !self.is_trained_elsewhere() || !self.mirror.has_numbers() {
             return String::new();
@@ -266,7 +266,7 @@ impl<'a> ViewCx<'a> {
             return format!(" The view {title} shows what the program logged under other names.");
         }
         let channels = self.mirror.channels();
-        let named: Vec<&str> = channels.iter().take(NAMED).map(|channel| channel.as_str()).collect();
+        let named: Vec<&str> = channels.iter().take(MAX_NAMED).map(|channel| channel.as_str()).collect();
         let more = match channels.len() - named.len() {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -353,7 +353,7 @@ impl<'a> ViewCx<'a> {
         Some(OpenQuestion { step: self.at().unwrap_or(self.step), since: self.questions.waiting_time(key), share })
     }
 
-    /// Why the sample is not the answer to the question that the controls show.
+    /// The reason why the sample is not the answer to the question that the controls show.
     fn outdated(&self, key: Key, sample: &Sample) -> Option<Outdated<'a>> {
         let [first, now] = self.questions.shown_args(key)?;
         let put = self.questions.request(key);
@@ -387,7 +387,7 @@ impl<'a> ViewCx<'a> {
         }
         let is_same = self.args_of_sample(key.0, sample).any(|args| args == now);
         // the run itself measures with its live settings as they are then
-        let is_measured_since = self.mirror.changes.last().is_some_and(|(step, ..)| *step < sample.step);
+        let is_measured_since = self.mirror.last_set_step().is_some_and(|step| step < sample.step);
         let differs = self.is_known_to_differ(sample, now) || now != first && !is_measured_since;
         (!is_same && differs).then_some(Outdated::Unasked)
     }

@@ -10,7 +10,7 @@ use crate::ui::{
 };
 
 /// Height of a row of controls above the panels, points.
-const CONTROLS: f32 = 40.0;
+const CONTROLS_HEIGHT: f32 = 40.0;
 
 /// The rule by which the panels of a view share its space.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,7 +39,7 @@ impl Arrangement {
         match self {
             Self::HalvesOrOne { wide } => !fits_two(ctx, width, wide),
             Self::HalvesByShape { wide } => {
-                stacked > 0.0 && height < stacked + CONTROLS && !fits_two(ctx, width, wide * height)
+                stacked > 0.0 && height < stacked + CONTROLS_HEIGHT && !fits_two(ctx, width, wide * height)
             }
             Self::OneAxis | Self::Grid | Self::Halves { .. } => false,
         }
@@ -76,7 +76,7 @@ pub enum Placement {
     Column(Vec<Vec2>),
     /// Groups of panels beside one another, or above: the size of each, points, its number of panels, and their places in it.
     Groups { is_row: bool, groups: Vec<(Vec2, usize, Placement)> },
-    /// So, with small text below.
+    /// The placement with small text below it.
     Noted(Box<Placement>, String),
 }
 

@@ -110,7 +110,7 @@ impl<'a> ViewCx<'a> {
     /// True while no live setting was changed since the sample was taken, or since the question was asked that it
     /// answers. At a past step it is always true, because only the newest step has live settings.
     pub(super) fn matches_live_settings(&self, sample: &Sample) -> bool {
-        let changed = self.at().is_none() && self.mirror.changes.last().is_some_and(|(step, ..)| *step >= sample.step);
+        let changed = self.at().is_none() && self.mirror.last_set_step().is_some_and(|step| step >= sample.step);
         !changed || sample.request.is_some_and(|r| self.questions.matches_live_settings(r, self.mirror))
     }
 
@@ -290,7 +290,7 @@ impl<'a> ViewCx<'a> {
         is_answered && self.mirror.answer(variant, M::CHANNEL).is_none()
     }
 
-    /// Why the question of `M` that was last put has no answer, in the run's words.
+    /// The reason why the question of `M` that was last put has no answer, in the run's words.
     pub fn refusal_of<M: Measurement>(&self, variant: Option<usize>) -> Option<&'a str> {
         self.questions.refusal((M::PROBE, variant), self.mirror)
     }
@@ -397,7 +397,7 @@ impl<'a> ViewCx<'a> {
         self.mirror.info.as_ref().is_some_and(|info| info.lab == FOREIGN)
     }
 
-    /// The subtitle of a view of the latest `M`: at which step it was taken, of which variant, what, and on what.
+    /// The subtitle of a view of the latest `M`: its step, its variant, `what`, and the text it was measured on.
     pub fn subtitle_of<M: Measurement>(&self, what: &str) -> String {
         self.latest::<M>().map_or_else(|| what.to_owned(), |m| m.subtitle(self, &format!("{what} \u{b7} ")))
     }

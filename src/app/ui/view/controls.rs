@@ -15,7 +15,7 @@ use crate::{
 pub const LOCKED: &str = "Locked by the link that this page was opened with.";
 
 /// Width of the padlock, points, and of the left margin of a column that contains it.
-const PADLOCK: f32 = 9.0;
+const PADLOCK_WIDTH: f32 = 9.0;
 const PADLOCK_MARGIN: f32 = 13.0;
 
 /// Draws controls. `lock`: their name, if they are locked. Locked controls are disabled, have a padlock at their left,
@@ -38,7 +38,7 @@ pub fn lockable_ui<R>(ui: &mut Ui, lock: Option<&str>, add: impl FnOnce(&mut Ui)
 
 /// The place of a padlock beside what is drawn next: a place of its own in a row, the margin of a column.
 fn padlock_place(ui: &mut Ui) -> Rect {
-    let size = vec2(PADLOCK, ui.spacing().interact_size.y);
+    let size = vec2(PADLOCK_WIDTH, ui.spacing().interact_size.y);
     match ui.layout().is_horizontal() {
         true => ui.allocate_space(size).1,
         false => Rect::from_min_size(ui.cursor().min - vec2(PADLOCK_MARGIN, 0.0), size),

@@ -10,8 +10,8 @@ use crate::ui::{
     theme::Theme,
 };
 
-/// The drawings of those of a view's charts that are in sight, each with the corner where it stands. Such a view puts all of
-/// them out of sight before it shows any ([`ChartState::clear_visibility`]).
+/// The drawings of the visible charts of a view, each with its corner. Such a view marks all of them as hidden before
+/// it shows any ([`ChartState::clear_visibility`]).
 pub fn shown_drawings<'c, 's>(
     charts: impl IntoIterator<Item = (Chart<'c>, &'s ChartState)>,
     theme: &Theme,
@@ -38,7 +38,9 @@ pub fn joined(name: &str, mut drawings: Vec<(Pos2, String)>, theme: &Theme) -> O
         places.push(place);
     }
     let mut sheet = Svg::new(name, size, theme.panel);
-    drawings.iter().zip(places).enumerate().for_each(|(nth, ((_, drawing), place))| sheet.part(place, drawing, nth));
+    for (nth, ((_, drawing), place)) in drawings.iter().zip(places).enumerate() {
+        sheet.add_drawing(place, drawing, nth);
+    }
     Some(sheet.finish())
 }
 

@@ -112,7 +112,7 @@ pub trait View {
     /// CSV of exactly what is shown, with a header line; `None` while there is nothing.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String>;
 
-    /// SVG of what is shown, where it is better than the shapes of the view's interface code, as of curves.
+    /// SVG of what is shown, for views such as charts whose own SVG is better than one of their painted shapes.
     fn svg(&self, _cx: &ViewCx<'_>) -> Option<String> {
         None
     }

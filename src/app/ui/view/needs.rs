@@ -103,7 +103,7 @@ struct AskingPreset {
     probes: Vec<String>,
 }
 
-/// Those of all labs that can be planned.
+/// The presets that can be planned, each with the probes of its schedule.
 static ASKING_PRESETS: LazyLock<Vec<AskingPreset>> = LazyLock::new(|| {
     let presets = LABS.iter().flat_map(|lab| lab.presets.iter().map(move |preset| (*lab, preset)));
     let asking = presets.filter_map(|(lab, preset)| {

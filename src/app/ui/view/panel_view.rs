@@ -23,7 +23,7 @@ use crate::ui::{
 pub trait PanelView {
     const ARRANGEMENT: Arrangement = Arrangement::OneAxis;
     /// Below this height, in points, only one panel is drawn.
-    const LOW: f32 = if matches!(Self::ARRANGEMENT, Arrangement::OneAxis) { 200.0 } else { 0.0 };
+    const MIN_HEIGHT_FOR_ALL: f32 = if matches!(Self::ARRANGEMENT, Arrangement::OneAxis) { 200.0 } else { 0.0 };
     /// The gaps between its rows and between panels, points.
     const SPACING: Vec2 = vec2(8.0, 8.0);
     /// A chart without points keeps its place beside other panels, and shows why it is empty.
@@ -43,7 +43,7 @@ pub trait PanelView {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>>;
 
     /// The reason why the view has no panels, if it has none.
-    fn why_nothing(&self, _cx: &ViewCx<'_>) -> String {
+    fn empty_reason(&self, _cx: &ViewCx<'_>) -> String {
         String::new()
     }
 
@@ -63,7 +63,7 @@ pub trait PanelView {
             true => panels.len() > 1,
             false => panels.iter().skip(1).any(|panel| !panel.is_empty()) && !panels[0].is_empty(),
         };
-        match has_several && room.y >= Self::LOW && !Self::ARRANGEMENT.shows_one(ui) {
+        match has_several && room.y >= Self::MIN_HEIGHT_FOR_ALL && !Self::ARRANGEMENT.shows_one(ui) {
             true => Self::ARRANGEMENT.place(ui.ctx(), room, ui.spacing().item_spacing, panels),
             false => Placement::Alone(alone.min(panels.len().saturating_sub(1))),
         }
@@ -93,7 +93,7 @@ pub trait PanelView {
     fn above_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
 
     /// The text that explains the charts, in pictures too: above them, or below in a tile without room for both.
-    fn words_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
+    fn explanation_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
 
     /// Controls in a row right below the charts, and above them in a tile too low for both; a picture has none.
     fn footer_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
@@ -103,7 +103,7 @@ pub trait PanelView {
         true
     }
 
-    /// The height of `room` that is reserved for [`PanelView::below_ui`], points; if it is 0, that is not called.
+    /// The height of `room` that is reserved for [`PanelView::below_ui`], points. If it is 0, `below_ui` is not called.
     fn height_below(&self, _ui: &Ui, _cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
         0.0
     }
@@ -112,7 +112,7 @@ pub trait PanelView {
     fn below_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>, _height: f32) {}
 
     /// Handles the pointer on a chart that is shown by itself.
-    fn pointed(&mut self, _ui: &Ui, _cx: &mut ViewCx<'_>, _on: &ChartResponse) {}
+    fn chart_pointed(&mut self, _ui: &Ui, _cx: &mut ViewCx<'_>, _on: &ChartResponse) {}
 
     /// Handles the pointer on a canvas.
     fn canvas_pointed(&mut self, _cx: &mut ViewCx<'_>, _on: &Response) {}
@@ -140,9 +140,9 @@ struct Panels<V> {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct LastPanels {
-    /// There is more than one.
+    /// True if the last frame had more than one panel.
     has_several: bool,
-    /// The main one is not empty.
+    /// True if the main panel was not empty.
     is_filled: bool,
 }
 
@@ -192,14 +192,14 @@ impl<V: PanelView> Panels<V> {
         }
         let pointed = if panels.is_empty() {
             drop(panels);
-            empty_ui(ui, room, cx.theme, &self.view.why_nothing(cx));
+            empty_ui(ui, room, cx.theme, &self.view.empty_reason(cx));
             None
         } else {
             let placement = self.view.arrange(ui, cx, room, &panels, self.view.single_panel(self.chosen));
             placement.show(ui, cx.theme, room, panels, states)
         };
         match pointed {
-            Some(PanelResponse::Chart(on)) => self.view.pointed(ui, cx, &on),
+            Some(PanelResponse::Chart(on)) => self.view.chart_pointed(ui, cx, &on),
             Some(PanelResponse::Canvas(on)) => self.view.canvas_pointed(cx, &on),
             None => {}
         }
@@ -232,9 +232,9 @@ impl<V: PanelView> View for Panels<V> {
         self.view.above_ui(ui, cx);
         if are_words_last(ui) {
             self.charts_ui(ui, cx);
-            self.view.words_ui(ui, cx);
+            self.view.explanation_ui(ui, cx);
         } else {
-            self.view.words_ui(ui, cx);
+            self.view.explanation_ui(ui, cx);
             self.charts_ui(ui, cx);
         }
     }

@@ -42,7 +42,9 @@ impl Worker {
     fn resume_folder(&mut self) {
         let Some(folder) = self.options.replayed.take() else { return };
         match self.resumed(&folder) {
-            Ok(writer) => {
+            Ok((writer, changes)) => {
+                // Before `Resumed`, at which a mirror forgets the values that wait for the record: none is counted twice.
+                changes.iter().for_each(|change| self.listeners.show(change));
                 self.listeners.emit(Event::Resumed { step: self.run.step, wall_secs: self.run.wall_secs });
                 if let Some(words) = writer.lock_warning() {
                     self.listeners.notice(Level::Warning, words);
@@ -64,35 +66,43 @@ impl Worker {
         }
     }
 
-    fn resumed(&self, folder: &Path) -> Result<Writer, StoreError> {
+    /// The writer of the run's own folder, and the changes that its record has now.
+    fn resumed(&self, folder: &Path) -> Result<(Writer, Vec<Event>), StoreError> {
         let writer = Writer::resume(folder, self.options.from.as_ref())?;
         let info = self.run.info(self.threads, Some(folder.to_string_lossy().into_owned()));
         writer.record(&Event::Started(Arc::new(info)))?;
-        self.record_changes(&writer)?;
-        Ok(writer)
+        let changes = self.changes_since_checkpoint();
+        changes.iter().try_for_each(|change| writer.record(change))?;
+        Ok((writer, changes))
     }
 
-    /// Records the live settings that were changed before the folder was resumed: sinks learn of them when they are
-    /// changed, and there was no record then.
-    fn record_changes(&self, writer: &Writer) -> Result<(), StoreError> {
+    /// The live settings that were changed before the folder was resumed, when there was no record.
+    fn changes_since_checkpoint(&self) -> Vec<Event> {
         let recorded = |key: &str| self.options.from.as_ref().and_then(|from| from.live_settings.get(key));
         let is_new = |(key, value): &(&String, &Value)| recorded(key) != Some(*value);
-        self.run.changed.iter().filter(is_new).try_for_each(|(key, value)| {
-            writer.record(&Event::Changed { step: self.run.step, key: key.clone(), value: value.clone() })
-        })
+        let step = self.run.step;
+        let change = |(key, value): (&String, &Value)| Event::Changed { step, key: key.clone(), value: value.clone() };
+        self.run.changed.iter().filter(is_new).map(change).collect()
     }
 
-    /// Records the changed live settings that something is about to be made with.
+    /// True if listeners have yet to receive changes. A run that is only viewed keeps its record unchanged.
+    pub(super) fn has_changes_to_record(&self) -> bool {
+        self.options.replayed.is_none() && !self.waiting_changes.is_empty()
+    }
+
+    /// Emits the changes of live settings to the record and the observers, before anything is computed with them.
     pub(super) fn record_waiting_changes(&mut self) {
-        for (key, value) in std::mem::take(&mut self.waiting_changes) {
-            self.listeners.record(&Event::Changed { step: self.run.step, key, value });
+        if self.has_changes_to_record() {
+            for (key, value) in std::mem::take(&mut self.waiting_changes) {
+                self.listeners.emit(Event::Changed { step: self.run.step, key, value });
+            }
         }
     }
 
     /// Writes a checkpoint of the present step, if there is a folder and none of this step yet.
     pub(super) fn checkpoint(&mut self) -> Result<(), RunError> {
         self.record_waiting_changes();
-        // no checkpoint holds a setting that the record could not be told of
+        // no checkpoint may hold a setting that is missing from the record
         self.listeners.check()?;
         let step = self.run.step;
         if let Some(writer) = self.options.writer.as_ref().filter(|_| step > 0 && self.last_checkpoint != Some(step)) {

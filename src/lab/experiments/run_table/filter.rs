@@ -14,18 +14,18 @@ pub struct Filter {
 }
 
 /// Keys that are neither settings nor headline numbers.
-const OWN: [&str; 15] = [
+const RUN_KEYS: [&str; 15] = [
     "lab", "preset", "state", "name", "note", "tag", "is", "folder", "sweep", "changed", "began", "steps", "seed",
     "size", "loss",
 ];
 
-const BEGAN: &str = "began";
-/// Those of the keys that are numbers in every run.
-const NUMBERS: [&str; 4] = ["steps", "seed", "size", "loss"];
+const BEGAN_KEY: &str = "began";
+/// The keys whose value is a number in every run.
+const NUMERIC_KEYS: [&str; 4] = ["steps", "seed", "size", "loss"];
 
 /// True for a key that may be of one variant (`gate:coupled>0.1`): the loss or a headline number.
 fn has_variants(key: &str) -> bool {
-    key == "loss" || !OWN.contains(&key)
+    key == "loss" || !RUN_KEYS.contains(&key)
 }
 
 impl Filter {
@@ -48,12 +48,13 @@ impl Filter {
 
     /// A key that is asked for and that none of these rows has, in words; a misspelt one would otherwise just find
     /// nothing.
-    pub fn unknown<'a>(&self, rows: impl Iterator<Item = &'a RunRow> + Clone) -> Option<String> {
+    pub fn unknown_key<'a>(&self, rows: impl Iterator<Item = &'a RunRow> + Clone) -> Option<String> {
         let has = |key: &str| {
-            OWN.contains(&key) || rows.clone().any(|r| RunRow::numbers(r, key).is_some() || r.setting(key).is_some())
+            RUN_KEYS.contains(&key)
+                || rows.clone().any(|r| RunRow::numbers(r, key).is_some() || r.last_setting(key).is_some())
         };
         let key = self.terms.iter().filter_map(QueryTerm::key).find(|key| !has(key))?;
-        let known = rows.clone().flat_map(|r| r.settings.keys().map(String::as_str)).chain(OWN);
+        let known = rows.clone().flat_map(|r| r.settings.keys().map(String::as_str)).chain(RUN_KEYS);
         Some(format!("no run here has a setting or headline number `{key}`{}", did_you_mean(key, known)))
     }
 }
@@ -89,7 +90,7 @@ fn of_variant(term: QueryTerm) -> QueryTerm {
 /// `began>2026-01-31T14:25` asks for the time as the table writes it, with a blank between day and hour.
 fn with_blank_in_date(mut term: QueryTerm) -> QueryTerm {
     if let QueryTest::Compare { key, value, .. } = &mut term.test
-        && key == BEGAN
+        && key == BEGAN_KEY
     {
         let spaced = value.replacen(['T', 't'], " ", 1);
         if is_date(&spaced) {
@@ -102,23 +103,23 @@ fn with_blank_in_date(mut term: QueryTerm) -> QueryTerm {
 /// True for a day of the calendar, perhaps with a time, or the beginning of one: `2026`, `2026-01`, `2026-01-31`,
 /// `2026-01-31 14:25`.
 fn is_date(text: &str) -> bool {
-    const FIRST: &str = "0000-01-01 00:00:00";
-    const LENGTHS: [usize; 6] = [4, 7, 10, 13, 16, 19];
+    const EARLIEST_TIME: &str = "0000-01-01 00:00:00";
+    const PREFIX_LENGTHS: [usize; 6] = [4, 7, 10, 13, 16, 19];
     let is_like = |(byte, like): (u8, u8)| if like.is_ascii_digit() { byte.is_ascii_digit() } else { byte == like };
-    LENGTHS.contains(&text.len())
-        && text.bytes().zip(FIRST.bytes()).all(is_like)
-        && format!("{text}{}", &FIRST[text.len()..]).parse::<jiff::civil::DateTime>().is_ok()
+    PREFIX_LENGTHS.contains(&text.len())
+        && text.bytes().zip(EARLIEST_TIME.bytes()).all(is_like)
+        && format!("{text}{}", &EARLIEST_TIME[text.len()..]).parse::<jiff::civil::DateTime>().is_ok()
 }
 
 /// `size>30MB` asks in the units of the table.
 fn in_bytes(mut term: QueryTerm) -> QueryTerm {
-    const UNITS: [(&str, &str); 3] = [("kb", "e3"), ("mb", "e6"), ("gb", "e9")];
+    const SIZE_UNITS: [(&str, &str); 3] = [("kb", "e3"), ("mb", "e6"), ("gb", "e9")];
     if let QueryTest::Compare { key, value, .. } = &mut term.test
         && key == "size"
     {
         let written = value.to_lowercase();
         let unit =
-            UNITS.iter().find_map(|(unit, power)| Some(format!("{}{power}", written.strip_suffix(*unit)?.trim())));
+            SIZE_UNITS.iter().find_map(|(unit, power)| Some(format!("{}{power}", written.strip_suffix(*unit)?.trim())));
         if let Some(bytes) = unit {
             *value = bytes;
         }
@@ -134,7 +135,7 @@ fn signed_number(text: &str) -> Option<(char, &str)> {
     text.chars().next().filter(|_| is_number && number.len() < text.len()).map(|sign| (sign, number))
 }
 
-/// Why no run can be asked this, in words.
+/// The reason why a test is meaningless for every run; `None` if it can be evaluated.
 fn refusal(test: &QueryTest) -> Option<String> {
     match test {
         QueryTest::Quoted(_) => None,
@@ -152,17 +153,17 @@ fn refusal(test: &QueryTest) -> Option<String> {
         QueryTest::Compare { key, value, .. } if value.is_empty() => {
             Some(format!("`{key}` is compared with nothing: write such as `{key}<1e-3`"))
         }
-        QueryTest::Compare { key, value, .. } if key == BEGAN => {
-            (!is_date(value)).then(|| format!("`{value}` is not a date: write such as `{BEGAN}>2026-01-31`"))
+        QueryTest::Compare { key, value, .. } if key == BEGAN_KEY => {
+            (!is_date(value)).then(|| format!("`{value}` is not a date: write such as `{BEGAN_KEY}>2026-01-31`"))
         }
         QueryTest::Compare { key, value, .. }
-            if (has_variants(key) || NUMBERS.contains(&key.as_str())) && signed_number(value).is_some() =>
+            if (has_variants(key) || NUMERIC_KEYS.contains(&key.as_str())) && signed_number(value).is_some() =>
         {
             let (sign, number) = signed_number(value)?;
             let meant = if sign == '=' { "=".to_owned() } else { format!("{sign}=") };
             Some(format!("`{value}` is not a number: write such as `{key}{meant}{number}`"))
         }
-        QueryTest::Compare { key, by, value } if by.needs_order() || NUMBERS.contains(&key.as_str()) => {
+        QueryTest::Compare { key, by, value } if by.needs_order() || NUMERIC_KEYS.contains(&key.as_str()) => {
             let is_number = value.parse::<f64>().is_ok_and(|number| !number.is_nan());
             (!is_number).then(|| format!("`{value}` is not a number: write such as `{key}<1e-3`"))
         }
@@ -172,17 +173,17 @@ fn refusal(test: &QueryTest) -> Option<String> {
 
 /// A state that no run can be in, in words.
 fn unknown_state(test: &QueryTest) -> Option<String> {
-    const MARKS: [&str; 2] = ["pinned", "archived"];
+    const FLAG_KEYS: [&str; 2] = ["pinned", "archived"];
     let states = RowState::ALL.each_ref().map(RowState::id);
     let (wanted, marks, is_known) = match test {
         QueryTest::Has { key, text } if key == "is" => {
-            (text, &MARKS[..], states.iter().chain(&MARKS).any(|known| known == text))
+            (text, &FLAG_KEYS[..], states.iter().chain(&FLAG_KEYS).any(|known| known == text))
         }
         QueryTest::Has { key, text } if key == "state" => {
-            (text, &MARKS[..0], states.iter().any(|id| id.contains(text.as_str())))
+            (text, &FLAG_KEYS[..0], states.iter().any(|id| id.contains(text.as_str())))
         }
         QueryTest::Compare { key, value, .. } if key == "state" => {
-            (value, &MARKS[..0], states.iter().any(|id| value.eq_ignore_ascii_case(id)))
+            (value, &FLAG_KEYS[..0], states.iter().any(|id| value.eq_ignore_ascii_case(id)))
         }
         _ => return None,
     };

@@ -12,14 +12,14 @@ pub struct Order {
 }
 
 impl Default for Order {
-    /// Newest first.
+    /// The newest run comes first.
     fn default() -> Self {
         Self { key: "began".to_owned(), descending: true }
     }
 }
 
 impl Order {
-    /// `steps` rises, `-steps` falls.
+    /// Parses a key to sort by; `steps` sorts in rising order, `-steps` in falling order.
     pub fn parse(text: &str) -> Self {
         let (key, descending) = text.strip_prefix('-').map_or((text, false), |key| (key, true));
         Self { key: key.to_owned(), descending }
@@ -34,7 +34,7 @@ impl Order {
     /// True if some row has the key that it sorts by.
     pub fn is_known<'a>(&self, mut rows: impl Iterator<Item = &'a RunRow>) -> bool {
         matches!(self.key.as_str(), "began" | "name" | "lab" | "preset" | "state" | "folder" | "changed")
-            || rows.any(|r| r.numbers(&self.key).is_some() || r.setting(&self.key).is_some())
+            || rows.any(|r| r.numbers(&self.key).is_some() || r.last_setting(&self.key).is_some())
     }
 
     pub fn sort(&self, rows: &mut [&RunRow]) {
@@ -57,16 +57,19 @@ impl Order {
             "lab" => SortKey::Text(format!("{} {}", row.lab, row.preset)),
             "preset" => SortKey::Text(row.preset.clone()),
             "state" => SortKey::Text(row.state_label()),
-            "changed" => SortKey::Text(row.changed_label()),
-            key => match row.numbers(key).and_then(|all| all.into_iter().find(|v| !v.is_nan())) {
+            "changed" => {
+                let last_values = row.changed_or_moved().into_iter().map(|(key, last)| format!("{key} {last}"));
+                SortKey::Text(last_values.collect::<Vec<_>>().join(", "))
+            }
+            key => match row.sort_number(key) {
                 Some(number) => SortKey::Number(number),
-                None => row.setting(key).map_or(SortKey::None, |value| SortKey::Text(value.to_string())),
+                None => row.last_setting(key).map_or(SortKey::None, |value| SortKey::Text(value.to_string())),
             },
         }
     }
 }
 
-/// What rows of a table are sorted by.
+/// The value by which a row of a table is sorted.
 pub(in crate::experiments) enum SortKey {
     Number(f64),
     Text(String),

@@ -83,7 +83,7 @@ pub trait FilteredRow {
     fn texts(&self, key: &str) -> Vec<String> {
         self.text(key).into_iter().collect()
     }
-    /// Answers `key:text`.
+    /// True if the values under the key contain the text; decides terms `key:text`.
     fn has(&self, key: &str, text: &str) -> bool {
         self.texts(key).iter().any(|found| found.to_lowercase().contains(text))
     }

@@ -50,7 +50,7 @@ pub struct DraftCheck {
     pub points: usize,
     pub runs: usize,
     /// True if every point was tried; otherwise all are tried before anything is written.
-    pub is_tried: bool,
+    pub is_checked: bool,
     /// The specification, where nothing is wrong.
     pub file: Option<SweepFile>,
 }
@@ -179,8 +179,8 @@ impl SweepDraft {
 impl DraftCheck {
     /// Tries the points, if they are few.
     fn try_points(&mut self, file: SweepFile, lab: &'static Lab, base: &Config) {
-        self.is_tried = self.points <= MAX_CHECKED_POINTS;
-        let made = if self.is_tried {
+        self.is_checked = self.points <= MAX_CHECKED_POINTS;
+        let made = if self.is_checked {
             Sweep::new(&file, lab, base).map(|s| (s.points.len(), s.seeds.len()))
         } else {
             Ok((self.points, self.runs / self.points.max(1)))
@@ -227,7 +227,7 @@ impl SweepError {
 pub struct ObjectiveChoice {
     /// The name in a specification's file: "held_out_loss of coupled".
     pub id: String,
-    /// "held-out loss (nats), coupled".
+    /// For example "held-out loss (nats), coupled".
     pub label: String,
 }
 

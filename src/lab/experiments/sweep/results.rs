@@ -41,7 +41,7 @@ pub enum AxisKind {
 
 impl AxisKind {
     /// The position of a value on the axis; NaN if it is neither a number nor a word of the axis.
-    pub fn place(&self, text: &str, number: Option<f64>) -> f64 {
+    pub fn position(&self, text: &str, number: Option<f64>) -> f64 {
         let place = match self {
             Self::Numbers { .. } => number,
             Self::Words(words) => words.iter().position(|w| w == text).map(|i| i as f64),
@@ -74,7 +74,7 @@ pub struct SweepRun {
 pub struct MadeRun {
     pub path: PathBuf,
     pub state: RowState,
-    /// "killed at step 412".
+    /// For example "killed at step 412".
     pub state_label: String,
 }
 
@@ -90,7 +90,7 @@ pub struct NumberId {
 #[derive(Debug, Clone)]
 pub struct Number {
     pub id: NumberId,
-    /// "held-out loss (nats), coupled".
+    /// For example "held-out loss (nats), coupled".
     pub heading: String,
     pub better: Better,
     /// `None` for a scalar that is not a headline number.
@@ -191,13 +191,18 @@ pub struct RunCounts {
     pub missing: usize,
 }
 
+/// True for a value on an axis of numbers that is no number, but two with an arrow between them.
+fn is_changed(value: &str) -> bool {
+    value.parse::<f64>().is_err()
+}
+
 /// The value at the newest step at or before this one.
 pub fn value_at(series: &[(u64, f64)], step: u64) -> Option<(u64, f64)> {
     series.partition_point(|(s, _)| *s <= step).checked_sub(1).map(|i| series[i])
 }
 
-/// Every so-manieth point and the last, so that at most about `most` are left; how many each stands for.
-pub fn thinned(series: &[(u64, f64)], most: usize) -> (Vec<(u64, f64)>, usize) {
+/// Keeps every n-th point and the last, so that at most about `most` remain; also returns n.
+pub fn downsampled(series: &[(u64, f64)], most: usize) -> (Vec<(u64, f64)>, usize) {
     let every = series.len().div_ceil(most.max(2)).max(1);
     (every_nth(series, every).collect(), every)
 }
@@ -209,8 +214,9 @@ impl ResultAxis {
         let axes: Vec<Self> = sweep.axes.iter().map(|axis| Self::new(axis, &knobs, &sweep.points)).collect();
         let point = |config: &Config| {
             let values: Vec<String> = sweep.axes.iter().map(|axis| sweep.value(config, axis)).collect();
-            let place =
-                |(axis, text): (&Self, &String)| axis.kind.place(text, config.get(&axis.key).and_then(Value::as_f64));
+            let place = |(axis, text): (&Self, &String)| {
+                axis.kind.position(text, config.get(&axis.key).and_then(Value::as_f64))
+            };
             ResultPoint { places: axes.iter().zip(&values).map(place).collect(), values }
         };
         let points = sweep.points.iter().map(point).collect();
@@ -340,14 +346,28 @@ impl SweepResults {
         self.axes.iter().enumerate().map(word).collect::<Vec<_>>().join(", ")
     }
 
-    /// The value of a point on an axis, with at most four digits.
+    /// True if the setting of an axis of numbers was changed while a run trained: the run is at the last value.
+    fn has_changed_values(&self, axis: usize) -> bool {
+        let is_numeric = matches!(self.axes.get(axis).map(|a| &a.kind), Some(AxisKind::Numbers { .. }));
+        let mut texts = self.points.iter().filter_map(|point| point.values.get(axis));
+        is_numeric && texts.any(|text| is_changed(text))
+    }
+
+    /// The title of an axis: its setting, which is the last one of a run where it was changed.
+    pub fn axis_title(&self, axis: usize) -> String {
+        let last = if self.has_changed_values(axis) { " (last value)" } else { "" };
+        self.axes.get(axis).map_or_else(String::new, |a| format!("{}{last}", a.key))
+    }
+
+    /// The value of a point on an axis, with at most four digits; both values of a setting that was changed while the
+    /// run trained.
     pub fn value_label(&self, point: usize, axis: usize) -> String {
-        const SHORT: usize = 7;
+        const MAX_SHORT_CHARS: usize = 7;
         let Some(found) = self.points.get(point) else { return String::new() };
         let text = found.values.get(axis).map_or("", String::as_str);
         let place = found.places.get(axis).copied().unwrap_or(f64::NAN);
         let is_number = matches!(self.axes.get(axis).map(|a| &a.kind), Some(AxisKind::Numbers { .. }));
-        if text.len() <= SHORT || !is_number {
+        if text.len() <= MAX_SHORT_CHARS || !is_number || is_changed(text) {
             return text.to_owned();
         }
         let scientific = format!("{place:.3e}");
@@ -403,7 +423,7 @@ impl SweepResults {
         format!("{} of {} runs finished{}", p.finished, self.runs.len(), others.collect::<String>())
     }
 
-    /// Why runs failed, each reason once.
+    /// The reasons for which runs failed, each listed once.
     pub fn failures(&self) -> Vec<String> {
         let why = |run: &SweepRun| match run.made.as_ref().map(|m| &m.state) {
             Some(RowState::Failed(why)) => Some(why.clone()),

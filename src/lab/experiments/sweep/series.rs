@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::results::{NumberId, Series, thinned};
+use super::results::{NumberId, Series, downsampled};
 use crate::{
     experiments::{
         run_terms::RunTerms,
@@ -58,7 +58,7 @@ fn read(folder: &Path, most: usize) -> Result<RunSeries, StoreError> {
     let mut series = RunSeries { every: 1, terms: Some(RunTerms::from(info.as_ref())), ..RunSeries::default() };
     for NumberSeries { key, group, points } in numbers {
         let means: Vec<(u64, f64)> = points.into_iter().map(|[step, mean, _]| (step as u64, mean)).collect();
-        let (kept, every) = thinned(&means, most);
+        let (kept, every) = downsampled(&means, most);
         series.every = series.every.max(every);
         series.numbers.push((NumberId { key, group }, Arc::new(kept)));
     }

@@ -17,9 +17,9 @@ use crate::{
 };
 
 /// Height of what is under the chart, points.
-const TABLE: f32 = 216.0;
+const TABLE_HEIGHT: f32 = 216.0;
 /// Height of the scrubber with its gap, points.
-const SCRUBBER: f32 = 40.0;
+const SCRUBBER_HEIGHT: f32 = 40.0;
 
 #[derive(Default)]
 pub struct ComparePage {
@@ -55,7 +55,7 @@ impl ComparePart {
     const ALL: [Self; 3] = [Self::Curves, Self::Numbers, Self::Scatter];
 
     /// Its title, and what it shows.
-    fn words(self) -> [&'static str; 2] {
+    fn title_and_description(self) -> [&'static str; 2] {
         match self {
             Self::Curves => ["Curves", "One number over steps or over time, a curve a run."],
             Self::Numbers => {
@@ -169,7 +169,7 @@ pub fn compare_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) ->
 }
 
 fn multiples_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage, step: u64) {
-    let room = vec2(ui.available_width(), (ui.available_height() - SCRUBBER).max(120.0));
+    let room = vec2(ui.available_width(), (ui.available_height() - SCRUBBER_HEIGHT).max(120.0));
     let about = page.multiples.view().map_or("", |v| v.about);
     ui.allocate_ui(room, |ui| match page.replayed.clone() {
         Some(runs) => page.multiples.show(ui, &runs.runs, step, shell.theme),
@@ -184,13 +184,13 @@ fn multiples_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage, step: u6
 
 fn show_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) {
     let label = note_ui(ui, shell.theme, "show");
-    let selected = page.multiples.view().map_or(page.part.words()[0], |v| v.title);
+    let selected = page.multiples.view().map_or(page.part.title_and_description()[0], |v| v.title);
     let mut chosen = None;
     let combo = ComboBox::from_id_salt("show").selected_text(selected).width(176.0).height(480.0).truncate();
     let combo = combo.show_ui(ui, |ui| {
         for part in ComparePart::ALL {
             let is_shown = page.multiples.view().is_none() && page.part == part;
-            let [title, about] = part.words();
+            let [title, about] = part.title_and_description();
             if ui.selectable_label(is_shown, title).on_hover_text(about).clicked() {
                 page.part = part;
                 chosen = Some(None);

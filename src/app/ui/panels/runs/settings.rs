@@ -34,27 +34,29 @@ impl TableSettings {
     /// The settings that tell a run from others, each as key and value, a file by its name.
     pub fn of_run(&self, row: &RunRow) -> Vec<String> {
         let is_file = |key: &str| self.files.get(&row.lab).is_some_and(|keys| keys.contains(key));
-        let label = |(key, value): (&str, &Value)| match value {
-            Value::Text(path) if is_file(key) => format!("{key} {}", file_name(path)),
-            value => format!("{key} {value}"),
+        let label = |key: &str| match row.settings.get(key) {
+            Some(Value::Text(path)) if is_file(key) => format!("{key} {}", file_name(path)),
+            _ => row.setting_label(key),
         };
-        self.pairs(row).into_iter().map(label).collect()
+        self.keys(row).into_iter().map(label).collect()
     }
 
     /// The same with the whole path of a file.
     pub fn of_run_in_full(&self, row: &RunRow) -> Vec<String> {
-        self.pairs(row).into_iter().map(|(key, value)| format!("{key} {value}")).collect()
+        self.keys(row).into_iter().map(|key| row.setting_label(key)).collect()
     }
 
-    fn pairs<'r>(&self, row: &'r RunRow) -> Vec<(&'r str, &'r Value)> {
+    fn keys<'r>(&self, row: &'r RunRow) -> Vec<&'r str> {
         let none = BTreeSet::new();
         let varied = self.varied.get(&row.sweep).unwrap_or(&none);
         // a value that the sweep gives stands here even where the preset has it too
-        let of_sweep = row.settings.iter().filter(|(key, _)| varied.contains(*key));
-        let changed = row.changed.iter().filter(|(key, _)| !varied.contains(*key));
+        let of_sweep = row.settings.keys().filter(|key| varied.contains(*key));
         // threads are a share of the machine, which a sweep gives each of its runs
-        let changed = changed.filter(|(key, _)| *key != RunSettings::threads.name);
-        of_sweep.chain(changed).map(|(key, value)| (key.as_str(), value)).collect()
+        let changed = row.changed.keys().filter(|key| *key != RunSettings::threads.name);
+        // one that was put back to the preset's value while the run trained
+        let put_back = row.changed_in_training.keys().filter(|key| !row.changed.contains_key(*key));
+        let others = changed.chain(put_back).filter(|key| !varied.contains(*key));
+        of_sweep.chain(others).map(String::as_str).collect()
     }
 }
 
@@ -108,5 +110,19 @@ mod tests {
         assert_eq!(settings.of_run(&rows[4]), ["corpus.file own.txt", "train.lr 0.001", "train.steps 40"]);
         assert!(settings.of_run_in_full(&rows[4]).contains(&"corpus.file /data/texts/own.txt".to_owned()));
         assert_eq!(settings.of_run(&rows[1]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_setting_changed_in_training_has_both_values() {
+        let rate = Value::Float(0.001);
+        let trained_with = |last: Value| RunRow {
+            changed_in_training: BTreeMap::from([("train.lr".to_owned(), last)]),
+            ..row("", &[("train.lr", rate.clone())], &[])
+        };
+        let rows = [trained_with(Value::Float(0.0005)), trained_with(rate.clone())];
+        let settings = TableSettings::new(&rows);
+        let labels = rows.each_ref().map(|row| settings.of_run(row).join(", "));
+        assert_eq!(labels, ["train.lr 0.001 \u{2192} 0.0005", "train.lr (back at 0.001)"]);
+        assert_eq!(settings.of_run_in_full(&rows[0]), settings.of_run(&rows[0]));
     }
 }

@@ -3,7 +3,7 @@
 use super::{RunsPage, settings::TableSettings};
 use crate::{
     experiments::run_table::order::Order,
-    labs::headline::{Headline, common, split},
+    labs::headline::{Headline, common, split_key},
     ui::{
         panels::prelude::*,
         widgets::{
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-const ROW: f32 = 44.0;
+const ROW_HEIGHT: f32 = 44.0;
 const HEAD_HEIGHT: f32 = 24.0;
 
 /// A column: heading, what it sorts by, share of the width.
@@ -27,24 +27,25 @@ const COLUMNS: [(&str, &str, f32); 7] = [
     ("size", "size", 0.0),
 ];
 /// The columns of the name, of the settings, and of the loss and the result.
-const NAME: usize = 0;
+const NAME_COLUMN: usize = 0;
 const SETTINGS: usize = 2;
-const LOSS: usize = 4;
+const LOSS_COLUMN: usize = 4;
 /// Width of the last column, points.
-const SIZE: f32 = 76.0;
+const SIZE_WIDTH: f32 = 76.0;
 /// Width of the ticks before the first column, points.
-const TICK: f32 = 24.0;
+const CHECKBOX_WIDTH: f32 = 24.0;
 
 /// The frame of the table in this much width, which all columns share.
 fn frame<'a>(theme: &'a Theme, order: &Order, width: f32) -> SortedTable<'a> {
-    let shared = width - SIZE - TICK;
+    let shared = width - SIZE_WIDTH - CHECKBOX_WIDTH;
     let columns = COLUMNS.iter().map(|(words, key, share)| TableColumn {
         heading: (*words).to_owned(),
-        width: if *share > 0.0 { share * shared } else { SIZE },
+        width: if *share > 0.0 { share * shared } else { SIZE_WIDTH },
         align_right: *key == "size",
         descending: (order.key == *key).then_some(order.descending),
     });
-    SortedTable { id: "runs", theme, columns: columns.collect(), left: TICK, head: HEAD_HEIGHT, row: ROW, wanted: None }
+    let (left, head, row) = (CHECKBOX_WIDTH, HEAD_HEIGHT, ROW_HEIGHT);
+    SortedTable { id: "runs", theme, columns: columns.collect(), left, head, row, wanted: None }
 }
 
 pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
@@ -95,13 +96,13 @@ fn row_ui(
     let theme = shell.theme;
     let cells = cells(shell, row, settings.of_run(row));
     for (i, ((first, second), place)) in cells.into_iter().zip(table.places(response.rect)).enumerate() {
-        let is_number = (3..=LOSS).contains(&i) || i == 6;
+        let is_number = (3..=LOSS_COLUMN).contains(&i) || i == 6;
         let (middle, align_right) = (place.top() + 14.0, i == 6);
         let place = if align_right { place } else { place.with_max_x(place.right() - 4.0) };
         let font = if is_number { theme::numbers() } else { FontId::proportional(theme::BODY) };
         let line = |y: f32| place.with_min_y(y).with_max_y(y);
         let mut text = first.clone();
-        if i == NAME {
+        if i == NAME_COLUMN {
             let pin = first.strip_suffix(row.title()).unwrap_or_default();
             let wide = ui.painter().layout_no_wrap(pin.to_owned(), font.clone(), theme.text).size().x;
             let room = place.width() - PAD - wide;
@@ -114,15 +115,15 @@ fn row_ui(
         let is_cut = cell_ui(ui, line(middle + 17.0), CellText { text: second.clone(), font, colour, align_right });
         let cell = |salt: &str| ui.interact(place, ui.scope_id().with((salt, &row.folder)), Sense::hover());
         match i {
-            NAME if is_short || is_cut => _ = cell("name").on_hover_text(format!("{first}\n{second}").trim_end()),
-            SETTINGS if is_first_cut || is_cut => {
-                cell("settings").on_hover_ui(|ui| {
-                    let in_training = Some(row.changed_in_training_label()).filter(|words| !words.is_empty());
-                    let all = settings.of_run_in_full(row).into_iter().chain(in_training);
-                    ui.label(all.collect::<Vec<_>>().join("\n"));
-                });
+            NAME_COLUMN if is_short || is_cut => {
+                _ = cell("name").on_hover_text(format!("{first}\n{second}").trim_end());
             }
-            LOSS if !row.losses.is_empty() => _ = cell("values").on_hover_ui(|ui| _ = ui.label(values_by_variant(row))),
+            SETTINGS if is_first_cut || is_cut => {
+                cell("settings").on_hover_ui(|ui| _ = ui.label(settings.of_run_in_full(row).join("\n")));
+            }
+            LOSS_COLUMN if !row.losses.is_empty() => {
+                _ = cell("values").on_hover_ui(|ui| _ = ui.label(values_by_variant(row)));
+            }
             _ => {}
         }
     }
@@ -131,7 +132,7 @@ fn row_ui(
 
 /// The tick of a row, for comparing; whether it was clicked.
 fn tick_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, rect: Rect, is_ticked: bool) -> bool {
-    let place = Rect::from_min_size(rect.min, vec2(TICK, ROW));
+    let place = Rect::from_min_size(rect.min, vec2(CHECKBOX_WIDTH, ROW_HEIGHT));
     let response = ui.interact(place, ui.scope_id().with(("tick", &row.folder)), Sense::click());
     square_ui(ui, shell, &response, &format!("Compare {}", row.title()), is_ticked);
     response.clicked()
@@ -139,7 +140,7 @@ fn tick_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, rect: Rect, is_ticked: 
 
 /// The tick above the rows: that of all runs that are shown.
 fn tick_all_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage) {
-    let place = Rect::from_min_size(ui.cursor().min, vec2(TICK, HEAD_HEIGHT));
+    let place = Rect::from_min_size(ui.cursor().min, vec2(CHECKBOX_WIDTH, HEAD_HEIGHT));
     let response = ui.interact(place, ui.scope_id().with("tick all"), Sense::click());
     let rows = page.shown.iter().filter_map(|i| page.rows.get(*i)).filter(|row| row.state != RowState::Unreadable);
     let shown: Vec<String> = rows.map(|row| row.folder.clone()).collect();
@@ -190,7 +191,6 @@ fn cells(shell: &Shell<'_>, row: &RunRow, settings: Vec<String>) -> [(String, St
         _ => with_tags(row, ""),
     };
     let lab = shell.lists.lab(&row.lab).map_or(row.lab.as_str(), |l| l.title);
-    let in_training = Some(row.changed_in_training_label()).filter(|words| !words.is_empty());
     let mut settings = settings.into_iter();
     let first_setting =
         settings.next().unwrap_or_else(|| if row.settings.is_empty() { String::new() } else { "none".into() });
@@ -202,7 +202,7 @@ fn cells(shell: &Shell<'_>, row: &RunRow, settings: Vec<String>) -> [(String, St
     [
         (format!("{pin}{}", row.title()), second),
         (lab.to_owned(), preset_label(shell, row)),
-        (first_setting, settings.chain(in_training).collect::<Vec<_>>().join(", ")),
+        (first_setting, settings.collect::<Vec<_>>().join(", ")),
         steps,
         (row.loss_label(), result(row)),
         (row.when.clone(), format!("{archived}{}", row.state_label())),
@@ -219,7 +219,7 @@ fn preset_label(shell: &Shell<'_>, row: &RunRow) -> String {
 /// The key of the first headline number that is not a loss, and the number.
 fn result_headline(row: &RunRow) -> Option<(&str, &'static Headline)> {
     let mut keys = row.headlines.keys().into_iter();
-    let key = keys.find(|key| !split(key).0.ends_with("loss") && *key != "perplexity")?;
+    let key = keys.find(|key| !split_key(key).0.ends_with("loss") && *key != "perplexity")?;
     Some((key, row.headline_of(key)?))
 }
 
@@ -248,7 +248,7 @@ fn values_by_variant(row: &RunRow) -> String {
     lines.join("\n")
 }
 
-/// "1.3 MB".
+/// For example "1.3 MB".
 pub fn size(bytes: u64) -> String {
     match bytes as f64 {
         b if b >= 1e9 => format!("{:.1} GB", b * 1e-9),

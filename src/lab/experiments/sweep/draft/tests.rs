@@ -26,7 +26,7 @@ fn a_draft_becomes_the_file_that_one_would_write() {
     (draft.axes[0].from, draft.axes[0].to, draft.axes[0].points) = ("1e-3".into(), "1e-2".into(), 3);
     draft.axes[1].list = "4, 8".into();
     let check = draft.check(lab, &config);
-    assert_eq!((check.points, check.runs, check.is_tried), (6, 18, true), "{check:?}");
+    assert_eq!((check.points, check.runs, check.is_checked), (6, 18, true), "{check:?}");
     assert_eq!(check.sentence(), "6 points × 3 seeds = 18 runs");
     let file = check.file.unwrap();
     let text = file.to_toml().unwrap();
@@ -81,6 +81,6 @@ fn three_axes_are_sampled_and_a_seed_of_ones_own_is_kept() {
     assert_eq!((file.samples, &file.seeds), (Some(8), &Some(Seeds::Each(vec![100, 101]))));
     draft.samples = 100_000;
     let check = draft.check(lab, &config);
-    assert!(!check.is_tried && check.runs == 200_000, "many points are tried before they are written");
+    assert!(!check.is_checked && check.runs == 200_000, "many points are tried before they are written");
     assert!(SweepDraft::new(lab, &config).check(lab, &config).file.is_none(), "no axis is no sweep");
 }

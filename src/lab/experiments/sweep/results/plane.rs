@@ -6,7 +6,7 @@ use super::{AxisKind, SweepResults, ValuesAtStep};
 use crate::analysis::statistics::mean_sd;
 
 /// Stretches of an axis over which values that do not repeat are averaged.
-const STRETCHES: usize = 8;
+const N_BINS: usize = 8;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeanLine {
@@ -43,7 +43,7 @@ impl SweepResults {
         let ends = [places.first(), places.last()].map(|p| along(p.copied().unwrap_or(0.0)));
         let stretch = |place: f64| {
             let share = (along(place) - ends[0]) / (ends[1] - ends[0]).max(f64::MIN_POSITIVE);
-            ((share * STRETCHES as f64) as usize).min(STRETCHES - 1)
+            ((share * N_BINS as f64) as usize).min(N_BINS - 1)
         };
         let mut by_place: BTreeMap<usize, Vec<[f64; 2]>> = BTreeMap::new();
         for (point, value) in self.points.iter().zip(&values_at_step.values) {

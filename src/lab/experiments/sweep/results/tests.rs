@@ -141,9 +141,9 @@ fn seeds_fold_where_both_have_a_step() {
     assert_eq!(r.curve(0, 0), [[0.0, 4.0, 0.0], [10.0, 3.0, 2f64.sqrt()], [20.0, 2.0, 2f64.sqrt()]]);
     assert!(r.curve(0, 3).is_empty());
     let long: Vec<(u64, f64)> = (0..10).map(|i| (i, 0.0)).collect();
-    let (kept, every) = thinned(&long, 4);
+    let (kept, every) = downsampled(&long, 4);
     assert_eq!((kept.iter().map(|p| p.0).collect::<Vec<_>>(), every), (vec![0, 3, 6, 9], 3));
-    assert_eq!(thinned(&long, 10).1, 1);
+    assert_eq!(downsampled(&long, 10).1, 1);
 }
 
 #[test]

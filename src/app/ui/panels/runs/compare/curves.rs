@@ -1,6 +1,6 @@
 //! One number of all runs over steps or time, smoothed if wanted, and a table of its values and differing settings.
 
-use super::{ComparePage, TABLE, save_ui, scrubber_ui, table_ui};
+use super::{ComparePage, TABLE_HEIGHT, save_ui, scrubber_ui, table_ui};
 use crate::{
     analysis::statistics::finite_mean,
     ui::{
@@ -16,7 +16,7 @@ use crate::{
 enum CurveAxis {
     #[default]
     Steps,
-    /// Seconds of training.
+    /// The time of training, seconds.
     Time,
 }
 
@@ -174,7 +174,7 @@ pub fn curves_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, ste
                              from point to point. Towards both ends fewer are averaged; the raw line stays faintly behind.";
                 smoothing_ui(ui, &mut smoothing, about);
             });
-            let room = vec2(ui.available_width(), (ui.available_height() - TABLE).max(160.0));
+            let room = vec2(ui.available_width(), (ui.available_height() - TABLE_HEIGHT).max(160.0));
             chart.show(ui, room, shell.theme, &mut state.chart);
             if axis != state.axis {
                 (state.chart.zoom_x, state.chart.zoom_y) = (None, None);

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Height of the pictures over the table, points.
-const PICTURES: f32 = 200.0;
+const PICTURES_HEIGHT: f32 = 200.0;
 /// Height from which there is room for them, points.
 const WITH_PICTURES: f32 = 460.0;
 /// Space between two pictures, points.
@@ -62,9 +62,9 @@ pub fn numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
             ui.spacing_mut().item_spacing.x = GAP;
             let width = ui.available_width();
             let share = if prepared.cells.is_some() { (width * 0.6).floor() } else { width };
-            let mut pointed = slices_ui(ui, vec2(share, PICTURES), &view);
+            let mut pointed = slices_ui(ui, vec2(share, PICTURES_HEIGHT), &view);
             if let Some(cells) = &prepared.cells {
-                pointed = pointed.or(heat_ui(ui, vec2(width - share - GAP, PICTURES), &view, cells));
+                pointed = pointed.or(heat_ui(ui, vec2(width - share - GAP, PICTURES_HEIGHT), &view, cells));
             }
             clicked = pointed.clicked;
         });

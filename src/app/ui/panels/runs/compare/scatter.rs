@@ -96,7 +96,7 @@ fn first_axes(results: &SweepResults, step: u64) -> [Option<Dimension>; 2] {
 
 fn label(results: &SweepResults, dimension: &Dimension) -> String {
     match dimension {
-        Dimension::Axis(axis) => results.axes.get(*axis).map_or_else(String::new, |a| a.key.clone()),
+        Dimension::Axis(axis) => results.axis_title(*axis),
         Dimension::Number(id) => {
             results.number(id).map_or_else(|| id.key.clone(), |i| results.numbers[i].heading.clone())
         }
@@ -104,7 +104,7 @@ fn label(results: &SweepResults, dimension: &Dimension) -> String {
 }
 
 /// The dot of a point: the mean over its runs that have both values.
-fn dot(results: &SweepResults, point: usize, [x, y]: [&Values; 2]) -> Option<[f64; 2]> {
+fn mean_dot(results: &SweepResults, point: usize, [x, y]: [&Values; 2]) -> Option<[f64; 2]> {
     let of_run = |(run, _): (usize, _)| Some((x.of_run(point, run)?, y.of_run(point, run)?));
     let (x, y): (Vec<f64>, Vec<f64>) = results.runs_of(point).filter_map(of_run).unzip();
     Some([mean(&x)?, mean(&y)?])
@@ -142,7 +142,7 @@ fn chart(
     let (mut points, colours) = (vec![], point_colours(results, theme));
     let [Some(x), Some(y)] = values else { return (chart, points) };
     for point in (0..results.points.len()).filter(|p| selected != Some(*p)).chain(selected) {
-        let Some(dot) = dot(results, point, [&x, &y]) else { continue };
+        let Some(dot) = mean_dot(results, point, [&x, &y]) else { continue };
         let colour = colours.get(point).copied().unwrap_or(theme.text);
         let is_selected = selected == Some(point);
         let mark = if is_selected { Mark::Cross } else { Mark::Ring };
@@ -202,7 +202,7 @@ pub fn scatter_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
             if shown.response.clicked() {
                 page.points.selected = if page.points.selected == Some(point) { None } else { Some(point) };
             }
-            let words = about(&results, point, [&x, &y], step);
+            let words = dot_tooltip(&results, point, [&x, &y], step);
             shown.response.on_hover_ui_at_pointer(|ui| _ = ui.label(RichText::new(words).small()));
         }
     }
@@ -210,7 +210,7 @@ pub fn scatter_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
 }
 
 /// A run's name and its two values; for folded runs the means, and the number of runs.
-fn about(results: &SweepResults, point: usize, of: [&Dimension; 2], step: u64) -> String {
+fn dot_tooltip(results: &SweepResults, point: usize, of: [&Dimension; 2], step: u64) -> String {
     let mut words = results.point_name(point);
     let values = of.map(|dimension| Values::new(results, dimension, step));
     for (dimension, values) in of.iter().zip(&values) {
@@ -279,11 +279,22 @@ mod tests {
         assert_eq!(names([&all[0], &all[1]], 10), ["fast", "slow"], "the selected one lies over the others");
         assert_eq!(names([&all[1], &all[2]], 10), ["slow"], "the other has no gate");
         assert!(names([&all[0], &all[1]], 9).is_empty(), "nothing is recorded by then");
-        assert_eq!(about(&results, 0, [&all[0], &all[1]], 10), "slow\ntrain.lr: 0.1000\nloss: 2.000");
+        assert_eq!(dot_tooltip(&results, 0, [&all[0], &all[1]], 10), "slow\ntrain.lr: 0.1000\nloss: 2.000");
         let (shown, _) = chart(&results, [&all[0], &all[1]], 10, None, &theme);
         assert_eq!(shown.x.margin, 0.04, "no mark is cut");
-        let later = about(&results, 0, [&all[0], &all[1]], 400);
+        let later = dot_tooltip(&results, 0, [&all[0], &all[1]], 400);
         assert_eq!(later, "slow\ntrain.lr: 0.1000\nloss: 2.000 (step 10)", "a value says its own step");
+    }
+
+    #[test]
+    fn an_axis_says_that_a_setting_was_changed_in_training() {
+        let (mut results, theme) = (results(), Theme::dark());
+        results.points[0].values = vec!["0.2 \u{2192} 0.1".into()];
+        let all = dimensions(&results);
+        let (shown, _) = chart(&results, [&all[0], &all[1]], 10, None, &theme);
+        assert_eq!(shown.x.label, "train.lr (last value)");
+        let tooltip = dot_tooltip(&results, 0, [&all[0], &all[1]], 10);
+        assert_eq!(tooltip, "slow\ntrain.lr (last value): 0.1000\nloss: 2.000");
     }
 
     #[test]
@@ -331,7 +342,7 @@ mod tests {
         let (chart, points) = chart(&results, [&all[0], &all[1]], 10, None, &theme);
         let [Line { data: Data::Points(dots), .. }] = &chart.lines[..] else { panic!("one line, of points") };
         assert_eq!((&dots[..], points), (&[[0.1, 1.5]][..], vec![0]));
-        let words = about(&results, 0, [&all[0], &all[1]], 10);
+        let words = dot_tooltip(&results, 0, [&all[0], &all[1]], 10);
         assert!(words.ends_with("\ntrain.lr: 0.1000\nloss: 1.500, mean of 2.000, 1.000"), "{words}");
     }
 }
