@@ -149,7 +149,7 @@ fn graph(format: Format, bytes: &[u8]) {
 
 fn toml(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let Ok(id) = Config::lab_of(text) else { return };
+    let Ok(id) = Config::lab_id(text) else { return };
     let Some(lab) = labs::find(&id) else { return };
     let Ok(config) = Config::from_toml(text, lab.id, &(lab.knobs)()) else { return };
     let _ = (lab.plan)(&config);

@@ -11,14 +11,13 @@ use orrery_lab::{
     nn::{Batch, Tap, host, optimiser::ClipRule, residual_mixing::ResidualMixing},
     trainer::{Decay, Run},
 };
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
-use crate::op_checks::{apart, distance};
+use crate::{
+    bdh::{VOCAB, tokens},
+    op_checks::{apart, distance},
+};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
-
-const VOCAB: usize = 31;
 
 const SPEC: AlibiGptSpec = AlibiGptSpec {
     d_model: 24,
@@ -32,12 +31,6 @@ const SPEC: AlibiGptSpec = AlibiGptSpec {
 
 fn model() -> candle_core::Result<Gpt> {
     Gpt::with_alibi(&SPEC, VOCAB, 3, &Device::Cpu)
-}
-
-fn tokens(seed: u64, rows: usize, t: usize) -> candle_core::Result<Tensor> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let ids: Vec<u32> = (0..rows * t).map(|_| rng.random_range(0..VOCAB as u32)).collect();
-    Tensor::from_vec(ids, (rows, t), &Device::Cpu)
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn a_rehearsal_leaves_the_confirmation_half_alone() {
         assert!(nouns(SplitSide::Search).is_disjoint(&nouns(SplitSide::BothNew)));
         for part in SplitSide::ALL {
             let (with, without): (Vec<&ConceptSentence>, Vec<&ConceptSentence>) =
-                rehearsal.items_in(part).partition(|i| i.with);
+                rehearsal.items_in(part).partition(|i| i.has_concept);
             assert_eq!(with.len(), without.len());
             assert!(with.len() > 40, "{part:?}: {}", with.len());
         }
@@ -196,7 +196,7 @@ fn a_confirmed_verdict_needs_p_value_languages_and_margin() {
         contrast: vec![],
         origin: SentenceOrigin::Parliament,
         languages: vec!["en".into(), "fr".into()],
-        nouns: vec![Noun { name: "euro".into(), class: "currency".into(), with: true }],
+        nouns: vec![Noun { name: "euro".into(), class: "currency".into(), has_concept: true }],
         items: vec![],
     };
     let synapse = |r: f64, holm: f64, by: [f64; 2]| FoundSynapse {
@@ -301,11 +301,12 @@ fn own_sentences_are_halved_by_group_within_each_label() {
     let question = question_of_lines(&lines, "money");
     assert_eq!((question.concept.as_str(), question.contrast.join(" ")), ("money", "food sport".to_owned()));
     assert_eq!((question.items.len(), question.nouns.len()), (72, 36));
-    assert!(question.nouns[..12].iter().all(|n| n.with && n.class == "money"), "the concept stands first");
+    assert!(question.nouns[..12].iter().all(|n| n.has_concept && n.class == "money"), "the concept stands first");
     for (noun, of) in question.nouns.iter().enumerate() {
         let own: Vec<&ConceptSentence> = question.items.iter().filter(|i| i.noun == noun).collect();
         assert_eq!(own.len(), 2, "{of:?}");
-        assert!(own[0].part == own[1].part && own.iter().all(|i| i.with == of.with), "a group is not cut");
+        let is_same_side = own.iter().all(|i| i.has_concept == of.has_concept);
+        assert!(own[0].part == own[1].part && is_same_side, "a group is not cut");
     }
     for class in ["money", "food", "sport"] {
         let count = |part| question.items_in(part).filter(|i| question.nouns[i.noun].class == class).count();

@@ -22,9 +22,10 @@ use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::op_checks::apart;
-
-const VOCAB: usize = 23;
+use crate::{
+    op_checks::apart,
+    properties::{VOCAB, ids},
+};
 
 fn small(variant: QkVariant) -> CoupledQkSpec {
     CoupledQkSpec { d_model: 16, hidden: 24, layers: 3, positions: 40, variant, ..CoupledQkSpec::default() }
@@ -32,11 +33,6 @@ fn small(variant: QkVariant) -> CoupledQkSpec {
 
 fn build(spec: &CoupledQkSpec) -> Result<CoupledQk> {
     CoupledQk::new(spec, VOCAB, 5, &Device::Cpu)
-}
-
-fn ids(seed: u64, n: usize) -> Vec<u32> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    (0..n).map(|_| rng.random_range(0..VOCAB as u32)).collect()
 }
 
 fn row(ids: &[u32]) -> Result<Tensor> {

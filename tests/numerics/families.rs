@@ -65,7 +65,7 @@ fn attention_layers_are_what_a_forward_pass_offers() -> Result<()> {
         if let Some(model) = model.capabilities().token_model {
             model.logits(&tokens, &mut tap)?;
         }
-        let tapped = tap.found().iter().filter(|(path, _)| path.ends_with(".attn.weights"));
+        let tapped = tap.recorded().iter().filter(|(path, _)| path.ends_with(".attn.weights"));
         let (paths, maps): (Vec<&str>, Vec<&Tensor>) = tapped.map(|(path, map)| (path.as_str(), map)).unzip();
         assert_eq!(paths, layers.iter().map(|l| l.tap_path()).collect::<Vec<_>>(), "{spec:?}");
         for (layer, weights) in layers.iter().zip(maps) {

@@ -10,20 +10,14 @@ use orrery_lab::{
     },
     nn::{Result, host},
 };
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
-const VOCAB: usize = 23;
+use crate::properties::{VOCAB, ids};
+
 const TUNED: FastWeightRule = FastWeightRule { rate: 0.05, max_precision: 10.0, has_base: true };
 
 fn model(seed: u64) -> Result<Spen> {
     let spec = SpenSpec { d_model: 16, hidden: 32, kept: 6, layers: 3, ..SpenSpec::default() };
     Spen::new(&spec, VOCAB, seed, &Device::Cpu)
-}
-
-fn ids(seed: u64, n: usize) -> Vec<u32> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    (0..n).map(|_| rng.random_range(0..VOCAB as u32)).collect()
 }
 
 /// The logits of rows of equal length that are read in parts of `part` tokens, and the final U.

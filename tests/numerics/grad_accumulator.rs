@@ -15,7 +15,7 @@ use orrery_lab::{
         fused::{
             GradAccumulator, PartialGraph,
             attention::AttentionSpec,
-            layer::{LayerSpec, Style, flatten_into, layer},
+            layer::{LayerSpec, LayerStyle, flatten_into, layer},
             mlp::Act,
         },
         host,
@@ -113,7 +113,7 @@ fn every_family_has_the_gradients_of_its_graph() -> Result<()> {
 fn a_layer_that_the_graph_does_not_lead_to_gives_its_weights_to_the_graph() -> Result<()> {
     let d = 8;
     let spec = LayerSpec {
-        style: Style::RmsNoBias,
+        style: LayerStyle::RmsNoBias,
         eps: 1e-6,
         attention: AttentionSpec::plain(d, 2),
         qk_norms: false,

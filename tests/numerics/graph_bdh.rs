@@ -131,17 +131,17 @@ fn local_rules_on_edges_compute_what_the_model_computes() -> Outcome {
         };
         let synapses = TrainedSynapses {
             weights: square(&graph.synapses)?,
-            keep: host::to_f64(&graph.keep)?,
+            retention: host::to_f64(&graph.retention)?,
             norms: graph.norms,
             single_state: graph.single_state,
         };
         let circuits = [&square(&graph.wires)?, &square(&graph.prods)?];
         let system = synapses.system(circuits, &Drift::identity(n), spec.layers).ok_or("sizes differ")?;
         assert_eq!(system.synapses().len(), n * spec.synapses);
-        let mut state = system.rest();
+        let mut state = system.initial_state();
         let mut by_rules = vec![];
         for pulse in host::to_f64(&model.pulses(&text)?)?.chunks(n) {
-            system.arrive(&mut state, pulse);
+            system.receive_token(&mut state, pulse);
             while system.round(&mut state).is_some() {}
             by_rules.extend(state.y.iter().map(|y| *y as f32));
         }
@@ -165,7 +165,7 @@ fn with_one_layer_a_single_state_equals_a_state_per_layer() -> Outcome {
     let tapped = |model: &GraphBdh| -> candle_core::Result<Vec<Tensor>> {
         let mut tap = Tap::on(&["layers."]);
         model.logits(&batch.tokens, &mut tap)?;
-        Ok(tap.found().iter().map(|(_, t)| t.clone()).collect())
+        Ok(tap.recorded().iter().map(|(_, t)| t.clone()).collect())
     };
     let (a, b) = (tapped(&whole)?, tapped(&in_turn)?);
     assert_eq!((a.len(), b.len()), (2, 2));

@@ -182,8 +182,8 @@ fn y_up_is_constant_over_blocks_and_the_first_reads_zero() -> Result<()> {
     let model = build(&small())?;
     let mut tap = Tap::on(&["y_up."]);
     model.logits(&batch(2, 1, 22)?.tokens, &mut tap)?;
-    assert_eq!(tap.found().len(), 2, "one a round");
-    for (path, y) in tap.found() {
+    assert_eq!(tap.recorded().len(), 2, "one a round");
+    for (path, y) in tap.recorded() {
         let rows: Vec<Vec<f32>> = host::to_f32(y)?.chunks(16).map(<[f32]>::to_vec).collect();
         assert_eq!(rows.len(), 22);
         for (t, row) in rows.iter().enumerate() {

@@ -9,19 +9,18 @@ use orrery::{
     corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
     models::{
         Trainable,
-        bdh::{Bdh, BdhSpec, Position, export_state_dict},
+        bdh::{Bdh, BdhSpec, Position},
         capabilities::{Recording, record},
     },
     nn::host,
     probe::{self, ProbeContext},
-    store::tensors,
     telemetry::{
         Args, Measurement,
         measurements::{QueryKeyMaps, SynapseReading},
     },
 };
 
-use crate::command::orrery;
+use crate::{bdh_file::write_bdh, command::orrery};
 
 const HEADS: usize = 2;
 const PER_HEAD: usize = 16;
@@ -124,10 +123,7 @@ fn the_continuation_equals_that_of_model_generate() {
     }
     // the model wrote the likeliest tokens, so their loss is below that of uniform guessing
     assert!(reading.loss[8..].iter().all(|l| *l < 256f64.ln() + 1e-3), "{:?}", reading.loss);
-    let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-    let spec = model.sizes().clone();
-    let out = export_state_dict(&spec, &weights).unwrap();
-    tensors::write(&folder.path().join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
+    write_bdh(&folder.path().join("model.safetensors"), &model);
     let output = Command::new(env!("CARGO_BIN_EXE_orrery"))
         .args(["model", "generate", "model.safetensors", "the tide", "--tokens", "40", "--temperature", "0"])
         .args(["--tokenizer", "byte"])
@@ -166,10 +162,7 @@ fn sets() -> String {
 #[test]
 fn any_checkpoint_is_searched_with_sentences_of_ones_own() {
     let folder = tempfile::tempdir().unwrap();
-    let model = model(Position::Rope);
-    let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-    let out = export_state_dict(model.sizes(), &weights).unwrap();
-    tensors::write(&folder.path().join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
+    saved(folder.path());
     fs::write(folder.path().join("sets.tsv"), sets()).unwrap();
     fs::write(folder.path().join("one.tsv"), "a\tb\n".repeat(30)).unwrap();
     fs::write(folder.path().join("few.tsv"), "a\tb\nc\td\n").unwrap();
@@ -210,10 +203,7 @@ fn any_checkpoint_is_searched_with_sentences_of_ones_own() {
 
 /// Saves the model of these tests into a folder.
 fn saved(folder: &Path) {
-    let model = model(Position::Rope);
-    let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-    let out = export_state_dict(model.sizes(), &weights).unwrap();
-    tensors::write(&folder.join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
+    write_bdh(&folder.join("model.safetensors"), &model(Position::Rope));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use candle_core::{Device, Tensor};
 use orrery::{
     analysis::bdh_dynamics::{Dense, Drift, Normfree, Weights},
     config::Value,
-    corpus::{self, Corpus},
+    corpus::{Corpus, TokenizerSpec},
     models::{
         ModelSpec, Trainable,
         bdh::{BdhSpec, Form, Position},
@@ -19,12 +19,10 @@ use orrery::{
     },
 };
 
+use crate::corpus::open_generated;
+
 fn text() -> Corpus {
-    Corpus::open(&corpus::CorpusSpec::new(
-        corpus::Source::Generated("harbour".into()),
-        corpus::TokenizerSpec::Char { max_vocab: 64 },
-    ))
-    .unwrap()
+    open_generated("harbour", TokenizerSpec::Char { max_vocab: 64 })
 }
 
 fn small(position: Position) -> BdhSpec {
@@ -72,7 +70,7 @@ fn measured_weights_reproduce_the_first_layer_of_the_model() {
         let mut tap = Tap::on(&["layers.0."]);
         model.token_model().unwrap().logits(&tokens, &mut tap).unwrap();
         let tapped = |part: &str| -> Vec<f64> {
-            let (_, t) = tap.found().iter().find(|(name, _)| name.ends_with(part)).unwrap();
+            let (_, t) = tap.recorded().iter().find(|(name, _)| name.ends_with(part)).unwrap();
             host::to_f64(t).unwrap()
         };
         let (x, y) = (tapped(".x"), tapped(".y"));

@@ -4,7 +4,6 @@
 use candle_core::{DType, Device, Tensor, Var};
 use orrery::{
     corpus::{Corpus, CorpusSpec, Position, Source, TokenizerSpec},
-    labs,
     models::{
         Carry, Model, Trainable,
         bdh::{Bdh, BdhSpec, Form},
@@ -14,6 +13,8 @@ use orrery::{
     nn::{Batch, Tap, fused::cross_entropy::cross_entropy, host, residual_mixing::ResidualMixing},
     trainer::{Plan, Run},
 };
+
+use crate::config_with::plan_with;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -191,9 +192,7 @@ fn a_transformer_goes_on_with_the_keys_and_values_of_the_last_tokens() -> Outcom
 }
 
 fn plan(steps: &str) -> Result<Plan, Box<dyn std::error::Error>> {
-    let lab = labs::find("synapses").ok_or("the lab is gone")?;
-    let (knobs, mut config) = ((lab.knobs)(), lab.config(None)?);
-    for (key, value) in [
+    let settings = [
         ("train.carry", "4"),
         ("variants.baseline", "true"),
         ("variants.cache", "40"),
@@ -204,10 +203,8 @@ fn plan(steps: &str) -> Result<Plan, Box<dyn std::error::Error>> {
         ("model.d_model", "16"),
         ("model.layers", "2"),
         ("run.device", "cpu"),
-    ] {
-        config.set_text(&knobs, key, value)?;
-    }
-    Ok((lab.plan)(&config)?)
+    ];
+    Ok(plan_with("synapses", None, &settings)?)
 }
 
 /// The bits of the losses of BDH and of the transformer at each step, for exact comparison.

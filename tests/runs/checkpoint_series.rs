@@ -26,7 +26,7 @@ use orrery::{
     ui::host::Host,
 };
 
-use crate::record::Record;
+use crate::{config_with::config_with, record::Record};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -216,18 +216,15 @@ fn a_folder_is_recorded_again_with_other_settings() -> Outcome {
     let folder = tempfile::tempdir()?;
     let made = folder.path().join("made");
     write_unsaid(&made, 256);
-    let lab = labs::find("trained_bdh").ok_or("no lab")?;
-    let (knobs, mut config) = ((lab.knobs)(), lab.config(None)?);
     let newest = made.join("step-20.safetensors").display().to_string();
-    for (key, value) in [
+    let settings = [
         ("model.checkpoint", newest.as_str()),
         ("model.layers", "3"),
         ("graph.edges", "100"),
         ("run.threads", "1"),
         ("run.device", "cpu"),
-    ] {
-        config.set_text(&knobs, key, value)?;
-    }
+    ];
+    let config = config_with("trained_bdh", None, &settings);
     let mut host = DesktopHost::new(folder.path().join("runs"), Runs::new());
     let handle = host.record_checkpoints(made, &config);
     let (mut events, begun) = (vec![], Instant::now());

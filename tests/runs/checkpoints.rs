@@ -9,19 +9,17 @@ use std::{
 
 use candle_core::{DType, Device, Tensor};
 use orrery::{
-    labs,
     models::{
         Model, ModelSpec, Trainable,
-        bdh::{Bdh, BdhSpec, Form, export_state_dict, import_state_dict},
+        bdh::{Bdh, BdhSpec, Form, import_state_dict},
     },
     nn::{Tap, host, weights::Weights},
-    store::tensors,
     trainer::Run,
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::command::orrery;
+use crate::{bdh_file::write_bdh, command::orrery, config_with::plan_with};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -331,10 +329,8 @@ fn a_state_dict_of_ours_says_all_of_itself() -> Outcome {
     let folder = tempfile::tempdir()?;
     for file in FILES {
         let model = from(&at(file))?;
-        let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-        let out = export_state_dict(model.sizes(), &weights)?;
         let path = folder.path().join("out.safetensors");
-        tensors::write(&path, &out.tensors, &out.metadata)?;
+        write_bdh(&path, &model);
         let again = Bdh::new(&BdhSpec { weights: Some(path), ..BdhSpec::default() }, 256, 9, &Device::Cpu)?;
         let (a, b) = (model.logits(&tokens, &mut Tap::off())?, again.logits(&tokens, &mut Tap::off())?);
         assert_eq!(host::to_f32(&a)?, host::to_f32(&b)?, "{file}");
@@ -363,15 +359,9 @@ fn an_export_states_the_window_of_its_training() -> Outcome {
 
 /// Opens a run of the lab that is initialised from this file.
 fn run(file: &str, set: &[(&str, &str)]) -> Result<Run, Box<dyn std::error::Error>> {
-    let lab = labs::find("synapses").ok_or("the lab is gone")?;
-    let (knobs, mut config) = ((lab.knobs)(), lab.config(None)?);
     let path = at(file).display().to_string();
-    for (key, value) in
-        [("model.checkpoint", path.as_str()), ("run.device", "cpu"), ("train.window", "32")].iter().chain(set)
-    {
-        config.set_text(&knobs, key, value)?;
-    }
-    Ok(Run::open((lab.plan)(&config)?)?)
+    let small = [("model.checkpoint", path.as_str()), ("run.device", "cpu"), ("train.window", "32")];
+    Ok(Run::open(plan_with("synapses", None, &[&small[..], set].concat())?)?)
 }
 
 #[test]

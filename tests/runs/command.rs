@@ -1,6 +1,9 @@
 //! Runs the real binary in a folder, without a display.
 
-use std::{path::Path, process::Command};
+use std::{
+    path::Path,
+    process::{Command, Output},
+};
 
 /// False if a command reported that there is no graphics adapter.
 ///
@@ -19,11 +22,15 @@ pub fn unpainted(command: &mut Command) -> &mut Command {
     command.env("WGPU_BACKEND", "vulkan").envs(no_driver)
 }
 
+/// The text of both outputs.
+pub fn output_of(out: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
+}
+
 /// Runs the binary with arguments separated by spaces. Returns the exit code and the text of both outputs.
 pub fn orrery(folder: &Path, words: &str) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
     command.args(words.split_whitespace()).current_dir(folder);
     let output = command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap();
-    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    (output.status.code(), said.concat())
+    (output.status.code(), output_of(&output))
 }

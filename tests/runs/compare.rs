@@ -19,7 +19,7 @@ use orrery::{
 use tempfile::TempDir;
 
 use crate::{
-    command::unpainted,
+    command::{output_of, unpainted},
     copy_folder::copy_folder,
     trainer::{fast_slow, started, train},
 };
@@ -64,10 +64,6 @@ fn compare(runs: &[&Path], more: &[&str]) -> Output {
 /// Compares runs with figures only as SVG, which needs no graphics adapter.
 fn compare_unpainted(runs: &[&Path], more: &[&str]) -> Output {
     unpainted(&mut command(runs, more)).output().unwrap()
-}
-
-fn output_of(out: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
 }
 
 #[test]

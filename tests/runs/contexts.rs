@@ -14,16 +14,15 @@ use orrery::{
     corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
     models::{
         Trainable,
-        bdh::{Bdh, BdhSpec, export_state_dict},
+        bdh::{Bdh, BdhSpec},
         capabilities::{Recording, record},
     },
     nn::host,
     probe::{self, ProbeContext, Progress},
-    store::tensors,
     telemetry::{Args, Measurement, measurements::TopContexts},
 };
 
-use crate::command::orrery;
+use crate::{bdh_file::write_bdh, command::orrery};
 
 const WINDOW: usize = 48;
 const HEADS: usize = 2;
@@ -233,9 +232,7 @@ fn the_context_search_can_be_cancelled_and_refuses_invalid_arguments() {
 fn model_contexts_prints_the_contexts_of_the_probe() {
     let folder = tempfile::tempdir().unwrap();
     let (mut model, corpus) = (model(), corpus(folder.path(), &text()));
-    let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-    let out = export_state_dict(&spec(), &weights).unwrap();
-    tensors::write(&folder.path().join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
+    write_bdh(&folder.path().join("model.safetensors"), &model);
     let run = |words: &str| orrery(folder.path(), words);
     let usual = "model contexts model.safetensors text.txt --tokenizer byte --window 48 --top 7";
     let (code, said) = run(&format!("{usual} --neuron 1:5 --csv a.csv"));

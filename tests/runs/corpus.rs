@@ -19,7 +19,7 @@ fn spec(source: Source, tokenizer: TokenizerSpec) -> CorpusSpec {
     CorpusSpec::new(source, tokenizer)
 }
 
-fn open_generated(id: &str, tokenizer: TokenizerSpec) -> Corpus {
+pub fn open_generated(id: &str, tokenizer: TokenizerSpec) -> Corpus {
     Corpus::open(&spec(Source::Generated(id.into()), tokenizer)).unwrap()
 }
 

@@ -38,7 +38,7 @@ fn train_to(step: u64, commands: &Sender<Command>, record: &Record) {
 
 fn change_rate(rate: f64, commands: &Sender<Command>, record: &Record) {
     commands.send(Command::Set { key: LR.into(), value: Value::Float(rate) }).unwrap();
-    record.wait("change", |e| matches!(e, Event::Changed { value, .. } if *value == Value::Float(rate)));
+    record.wait("change", |e| matches!(e, Event::Set { value, .. } if *value == Value::Float(rate)));
 }
 
 /// Drives a new run in `out` until `act` returns. Returns the run's folder.
@@ -58,13 +58,18 @@ fn open_again(folder: &Path, config: &Config, act: impl FnOnce(&Sender<Command>,
     drive(config, DriveOptions { stay: true, from, replayed, ..DriveOptions::default() }, act)
 }
 
-/// The step and the value of each recorded change of the learning rate.
-fn changes(folder: &Path) -> Vec<(u64, Value)> {
+/// The step and the value of each change of the learning rate.
+fn rates(events: impl IntoIterator<Item = Event>) -> Vec<(u64, Value)> {
     let change = |event: Event| match event {
         Event::Changed { step, key, value } if key == LR => Some((step, value)),
         _ => None,
     };
-    Reader::open(folder).unwrap().filter_map(change).collect()
+    events.into_iter().filter_map(change).collect()
+}
+
+/// The recorded ones.
+fn changes(folder: &Path) -> Vec<(u64, Value)> {
+    rates(Reader::open(folder).unwrap())
 }
 
 #[test]
@@ -72,15 +77,17 @@ fn a_change_before_a_run_goes_on_is_recorded() {
     let out = tempfile::tempdir().unwrap();
     let (_, config) = fast_slow(100, &[]);
     let folder = new_run(out.path(), &config, |commands, record| train_to(3, commands, record));
-    open_again(&folder, &config, |commands, record| change_rate(9e-3, commands, record));
+    let looked_at = open_again(&folder, &config, |commands, record| change_rate(9e-3, commands, record));
     assert!(changes(&folder).is_empty(), "a run that is only looked at stays as it is");
-    open_again(&folder, &config, |commands, record| {
+    assert!(rates(looked_at.events()).is_empty(), "a window lists what the record has");
+    let told = open_again(&folder, &config, |commands, record| {
         change_rate(8e-3, commands, record);
         change_rate(9e-3, commands, record);
         train_to(5, commands, record);
     });
     let recorded = [(3, Value::Float(9e-3))];
     assert_eq!(changes(&folder), recorded, "the rate that step 4 was made with");
+    assert_eq!(rates(told.events()), recorded, "a window lists what the record has");
     assert_eq!(newest(&folder).live_settings[LR], Value::Float(9e-3));
     open_again(&folder, &config, |commands, record| train_to(6, commands, record));
     assert_eq!(changes(&folder), recorded, "it is recorded once");
@@ -91,7 +98,9 @@ fn a_change_before_a_run_goes_on_is_recorded() {
 fn a_drag_is_recorded_as_the_value_that_was_used() {
     let out = tempfile::tempdir().unwrap();
     let (_, config) = fast_slow(100, &[]);
+    let mut told = Record::default();
     let folder = new_run(out.path(), &config, |commands, record| {
+        told = record.clone();
         train_to(3, commands, record);
         // each is told to a window as soon as it holds
         [6e-3, 7e-3, 8e-3].into_iter().for_each(|rate| change_rate(rate, commands, record));
@@ -102,6 +111,7 @@ fn a_drag_is_recorded_as_the_value_that_was_used() {
         [5e-3, 4e-3].into_iter().for_each(|rate| change_rate(rate, commands, record));
     });
     assert_eq!(changes(&folder), [(3, 8e-3), (4, 6e-3), (4, 4e-3)].map(|(step, rate)| (step, Value::Float(rate))));
+    assert_eq!(rates(told.events()), changes(&folder), "a window lists what the record has");
     assert_eq!(newest(&folder).live_settings.get(LR), Some(&Value::Float(4e-3)));
 }
 
@@ -176,7 +186,7 @@ fn a_finished_run_takes_no_change() {
     assert!(events.lines().last().unwrap().contains("finished"), "{events}");
     assert!(changes(&folder).is_empty() && newest(&folder).live_settings.is_empty());
 
-    let is_change = |e: &Event| matches!(e, Event::Changed { .. });
+    let is_change = |e: &Event| matches!(e, Event::Changed { .. } | Event::Set { .. });
     let record = open_again(&folder, &config, |commands, _| set_rate(commands));
     assert!(!record.events().iter().any(is_change), "a chart would mark it");
     assert_eq!(std::fs::read_to_string(folder.join("events.jsonl")).unwrap(), events);

@@ -8,7 +8,7 @@ use orrery::{
         headline_values::{HeadlineReader, HeadlineValues},
         headlines,
     },
-    labs::{self, Lab, headline::split},
+    labs::{self, Lab, headline::split_key},
     store::Writer,
     telemetry::{Channel, Event, RunInfo, StepStats, VariantInfo, channels},
     trainer::DriveOptions,
@@ -21,13 +21,13 @@ pub fn of_events(lab: &Lab, events: &[Event]) -> HeadlineValues {
     let info = events.iter().find_map(|e| if let Event::Started(info) = e { Some(info.clone()) } else { None });
     let mut reading = HeadlineReader::new(lab, &info.expect("a run begins with what it is"));
     events.iter().for_each(|e| reading.event(e));
-    reading.found()
+    reading.newest_values()
 }
 
 /// The ids of the headline numbers that a run has. Every other one must be listed as missing, with a reason.
 pub fn check(lab: &Lab, preset: &str, events: &[Event]) -> BTreeSet<&'static str> {
     let found = of_events(lab, events);
-    let ids: BTreeSet<&str> = found.values.iter().map(|v| split(&v.key).0).collect();
+    let ids: BTreeSet<&str> = found.values.iter().map(|v| split_key(&v.key).0).collect();
     for headline in lab.headlines {
         let missing = found.missing.iter().find(|m| m.id == headline.id);
         let told = ids.contains(headline.id);
@@ -98,10 +98,7 @@ fn headline_info(config: orrery::config::Config) -> RunInfo {
         corpus: "none".into(),
         vocab: 2,
         tokens_per_step: 1,
-        folder: None,
-        inputs: vec![],
-        stages: vec![],
-        asks: vec![],
+        ..RunInfo::default()
     }
 }
 

@@ -13,7 +13,7 @@ use orrery::{
     store::Reader,
     telemetry::{Event, Sample},
     ui::{
-        lesson::{Outcome, found, outcome},
+        lesson::{Outcome, deciding_value, outcome},
         mirror::Mirror,
     },
 };
@@ -93,7 +93,7 @@ fn check_steps(record: &Mirror, command: &str, steps: &[LessonStep], kind: Recor
         let said = outcome(check, Some(record));
         println!("{at}: {said:?}");
         assert!(matches!(said, Outcome::Holds(_)), "{at}: {said:?}");
-        let (Some(gives), Some(found)) = (check.gives, found(check, record)) else { continue };
+        let (Some(gives), Some(found)) = (check.gives, deciding_value(check, record)) else { continue };
         if let Some(wanted) = gives.step {
             let is_there = found.step.abs_diff(wanted) <= gives.steps_within;
             if !is_there && kind == Record::Thinned {
@@ -139,7 +139,7 @@ fn stated_numbers_are_those_of_the_examples() {
             let does = &step.does;
             let is_of_example = does.preset.as_deref() == Some(example.preset) && does.set.is_empty();
             let is_asked = is_of_example && does.command.is_none() && !does.check.is_empty();
-            is_asked && does.check.iter().all(|check| found(check, &record).is_some())
+            is_asked && does.check.iter().all(|check| deciding_value(check, &record).is_some())
         };
         let mut steps = Lesson::parse(lab.id, lab.lesson).unwrap().steps;
         steps.retain(has_answers);

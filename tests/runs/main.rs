@@ -4,6 +4,8 @@
 mod asking;
 mod asking_training;
 mod bdh_dynamics;
+#[path = "../shared/bdh_file.rs"]
+mod bdh_file;
 mod carried_state;
 mod checkpoint_series;
 mod checkpoints;
@@ -11,6 +13,8 @@ mod claims;
 mod cli;
 mod command;
 mod compare;
+#[path = "../shared/config_with.rs"]
+mod config_with;
 mod contexts;
 #[path = "../shared/copy_folder.rs"]
 mod copy_folder;

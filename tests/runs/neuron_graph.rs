@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use candle_core::{Device, Tensor};
 use orrery::{
     config::Value,
-    corpus::{self, Corpus},
-    labs,
+    corpus::{Corpus, TokenizerSpec},
     models::{
         ModelSpec, Trainable,
         bdh::{BdhSpec, Position},
@@ -25,6 +24,8 @@ use orrery::{
     trainer::Run,
 };
 
+use crate::{config_with::plan_with, corpus::open_generated};
+
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 const NEURONS: usize = 96;
@@ -38,10 +39,7 @@ struct Bench {
 
 impl Bench {
     fn new(spec: BdhSpec) -> Result<Self, Box<dyn std::error::Error>> {
-        let corpus = Corpus::open(&corpus::CorpusSpec::new(
-            corpus::Source::Generated("harbour".into()),
-            corpus::TokenizerSpec::Byte { vocab: 256 },
-        ))?;
+        let corpus = open_generated("harbour", TokenizerSpec::Byte { vocab: 256 });
         let model = ModelSpec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu)?;
         Ok(Self { corpus, model })
     }
@@ -400,17 +398,14 @@ fn a_neurons_partners_are_its_row_and_its_column() -> Outcome {
 /// A setting that is changed during training acts on the run's next measurements, also after the run is resumed.
 #[test]
 fn a_changed_setting_acts_on_what_the_run_measures_next() -> Outcome {
-    let lab = labs::find("neuron_graph").ok_or("no lab")?;
-    let (knobs, mut config) = ((lab.knobs)(), lab.config(None)?);
-    for (key, value) in [
+    let settings = [
         ("model.neurons", "96"),
         ("model.d_model", "8"),
         ("graph.edges", "200"),
         ("train.window", "16"),
         ("run.device", "cpu"),
-    ] {
-        config.set_text(&knobs, key, value)?;
-    }
+    ];
+    let plan = || plan_with("neuron_graph", None, &settings);
     let edges = |run: &mut Run| -> Result<(usize, String), Box<dyn std::error::Error>> {
         let cadence = run.plan.probes.iter().find(|c| c.probe == "neuron_graph").ok_or("not on schedule")?.clone();
         let found = run.ask(0, "neuron_graph", &cadence.args)?;
@@ -420,7 +415,7 @@ fn a_changed_setting_acts_on_what_the_run_measures_next() -> Outcome {
     let searches = |run: &Run, probe: &str, arg: &str| {
         run.plan.probes.iter().find(|c| c.probe == probe).and_then(|c| c.args.get(arg)?.as_f64())
     };
-    let mut run = Run::open((lab.plan)(&config)?)?;
+    let mut run = Run::open(plan()?)?;
     assert_eq!(edges(&mut run)?.0, 200);
     run.set("graph.edges", &Value::Int(300))?;
     run.set("graph.sign", &Value::Text("inhibitory".into()))?;
@@ -429,7 +424,7 @@ fn a_changed_setting_acts_on_what_the_run_measures_next() -> Outcome {
     assert!(count == 300 && about.contains("inhibitory"), "{count}, {about}");
     assert_eq!(searches(&run, "graph_curve", "restarts"), Some(9.0));
     assert_eq!(searches(&run, "graph_modularity", "searches"), Some(2.0), "the null models have their own");
-    let mut again = Run::open((lab.plan)(&config)?)?;
+    let mut again = Run::open(plan()?)?;
     again.restore(&run.checkpoint())?;
     assert_eq!(edges(&mut again)?.0, 300);
     Ok(())

@@ -2,7 +2,6 @@
 //! translations by direction.
 
 use orrery::{
-    labs::synapses::LAB,
     nn::host,
     telemetry::{
         Args, Measurement,
@@ -11,9 +10,9 @@ use orrery::{
     trainer::{Plan, Run},
 };
 
+use crate::config_with::plan_with;
+
 fn plan(more: &[(&str, &str)]) -> Result<Plan, String> {
-    let knobs = (LAB.knobs)();
-    let mut config = LAB.config(Some("synapses_no_bptt")).unwrap();
     let small = [
         ("model.neurons", "64"),
         ("model.d_model", "16"),
@@ -22,10 +21,7 @@ fn plan(more: &[(&str, &str)]) -> Result<Plan, String> {
         ("run.device", "cpu"),
         ("run.threads", "1"),
     ];
-    for (key, value) in [&small[..], more].concat() {
-        config.set_text(&knobs, key, value).map_err(|e| e.to_string())?;
-    }
-    (LAB.plan)(&config).map_err(|e| e.to_string())
+    plan_with("synapses", Some("synapses_no_bptt"), &[&small[..], more].concat()).map_err(|e| e.to_string())
 }
 
 fn directions(run: &mut Run, variant: usize, args: &Args) -> Vec<DirectionLoss> {

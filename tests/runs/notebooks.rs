@@ -1,15 +1,10 @@
 //! Runs the code blocks of docs/notebooks.md unchanged, with the real binary and the installed Python, and compares
 //! their results with the run's numbers. Skipped with a message if there is no Python with pandas.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command as Process, Output},
-};
+use std::{fs, path::Path, process::Command as Process};
 
 use orrery::{
     config::Config,
-    labs,
     store::{Reader, Writer},
     telemetry::{
         Event,
@@ -18,7 +13,11 @@ use orrery::{
     trainer::DriveOptions,
 };
 
-use crate::trainer::{fast_slow, started, train};
+use crate::{
+    command::output_of,
+    config_with::config_with,
+    trainer::{fast_slow, started, train},
+};
 
 const PAGE: &str = include_str!("../../docs/notebooks.md");
 
@@ -45,10 +44,6 @@ fn has(modules: &str) -> Result<(), String> {
         Ok(out) => Err(String::from_utf8_lossy(&out.stderr).lines().last().unwrap_or_default().to_owned()),
         Err(e) => Err(format!("{}: {e}", python())),
     }
-}
-
-fn output_of(out: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
 }
 
 /// Runs the commands of a block, with the run's folder in place of RUN.
@@ -131,8 +126,6 @@ fn the_graph_is_that_of_the_run() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let lab = labs::find("neuron_graph").unwrap();
-    let mut config = lab.config(None).unwrap();
     let small = [
         ("model.neurons", "128"),
         ("model.d_model", "16"),
@@ -143,10 +136,7 @@ fn the_graph_is_that_of_the_run() {
         ("probe.neuron_graph_every", "1"),
         ("probe.graph_modularity_searches", "1"),
     ];
-    for (key, value) in small {
-        config.set_text(&(lab.knobs)(), key, value).unwrap();
-    }
-    let run = recorded(&config, dir.path());
+    let run = recorded(&config_with("neuron_graph", None, &small), dir.path());
     run_commands(&blocks("sh")[1], &run, dir.path());
     let python = blocks("python");
     let head = "import pandas as pd\nimport matplotlib.pyplot as plt\n";

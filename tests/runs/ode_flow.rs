@@ -8,7 +8,7 @@ use std::{
 use candle_core::Var;
 use orrery::{
     analysis::rank_correlation::spearman,
-    config::{Config, Value},
+    config::Value,
     corpus::{
         Corpus, CorpusSpec, Position, Source, Steering, TokenizerSpec,
         generated::{
@@ -16,7 +16,6 @@ use orrery::{
             steering::{ADVERBS, BAD, GOOD, HELD_OUT_NOUNS, NEUTRAL, NOUNS, OPENERS, VERBS},
         },
     },
-    labs,
     models::{
         Model, ModelSpec, Trainable,
         capabilities::{FlowControl, LanguageFlow, PlanarField},
@@ -38,6 +37,8 @@ use orrery::{
     },
     trainer::{Plan, Run},
 };
+
+use crate::config_with::plan_with;
 
 fn corpus(language_batches: u64, prompt: Option<&str>, tokenizer: TokenizerSpec) -> Corpus {
     let steering = Steering { language_batches, prompt: prompt.map(str::to_owned) };
@@ -129,17 +130,8 @@ fn a_single_prompt_is_asked_for_at_its_end_and_nowhere_else() {
     assert!(long.contains("11") && long.contains('8'), "{long}");
 }
 
-fn config(preset: &str, set: &[(&str, &str)]) -> Config {
-    let lab = labs::find("ode_flow").unwrap();
-    let mut config = lab.config(Some(preset)).unwrap();
-    for (key, value) in set {
-        config.set_text(&(lab.knobs)(), key, value).unwrap();
-    }
-    config
-}
-
 fn plan(preset: &str, set: &[(&str, &str)]) -> Plan {
-    (labs::find("ode_flow").unwrap().plan)(&config(preset, set)).unwrap()
+    plan_with("ode_flow", Some(preset), set).unwrap()
 }
 
 /// Trains a model with the same updates as the trainer.

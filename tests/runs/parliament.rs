@@ -34,7 +34,7 @@ fn show() {
         println!("{}", text(&extent, 5).lines().take(40).collect::<Vec<_>>().join("\n"));
     }
     for s in sentences(Class::Country, &Extent::WHOLE).iter().filter(|s| s.part == SplitSide::BothNew).step_by(7) {
-        println!("{} {} {} {}", s.text, s.class.name(), s.entity, s.with);
+        println!("{} {} {} {}", s.text, s.class.name(), s.entity, s.has_concept);
     }
 }
 
@@ -235,8 +235,8 @@ fn splits_are_disjoint_and_every_noun_is_in_the_training_text() {
             let said = s.text.split_once('>').unwrap().1;
             let known = spoken.contains(&(CODES[s.language], said));
             // frames for confirmation and the search's fresh frames must not occur in the training text
-            assert_eq!(s.fresh, s.frame >= 24);
-            if s.fresh || matches!(s.part, SplitSide::NewFrames | SplitSide::BothNew) {
+            assert_eq!(s.is_new_frame, s.frame >= 24);
+            if s.is_new_frame || matches!(s.part, SplitSide::NewFrames | SplitSide::BothNew) {
                 assert!(!known, "{said}");
             }
         }
@@ -280,23 +280,24 @@ fn a_smaller_corpus_has_only_sentences_of_its_extent() {
     // 16 nouns of 3 kinds in 10 frames with 3 follow-ups, in each of 3 languages
     assert_eq!(said.len(), 3 * 16 * 10 * 3 * 3);
     let whole = sentences(Class::Currency, &Extent::WHOLE);
-    let fresh = |s: &&Sentence| s.fresh || matches!(s.part, SplitSide::NewFrames | SplitSide::BothNew);
+    let fresh = |s: &&Sentence| s.is_new_frame || matches!(s.part, SplitSide::NewFrames | SplitSide::BothNew);
     let held_out: BTreeSet<&str> = whole.iter().filter(fresh).map(tail).collect();
     for concept in CONCEPTS {
         let all = sentences(concept, &PART);
         assert!(all.iter().all(|s| s.language < 3 && s.entity < 16 && (s.class as usize) < 3));
         for s in &all {
             let known = said.iter().any(|said| said.starts_with(tail(s)));
-            assert_eq!(known, !(s.fresh || matches!(s.part, SplitSide::NewFrames | SplitSide::BothNew)), "{}", s.text);
+            let is_new = s.is_new_frame || matches!(s.part, SplitSide::NewFrames | SplitSide::BothNew);
+            assert_eq!(known, !is_new, "{}", s.text);
         }
         if concept == Class::Currency {
             let frames = |s: &[Sentence]| s.iter().filter(fresh).map(|s| s.frame).collect::<BTreeSet<_>>();
             assert_eq!(frames(&all), frames(&whole));
-            assert!(all.iter().filter(|s| s.with && fresh(s)).all(|s| held_out.contains(tail(s))));
+            assert!(all.iter().filter(|s| s.has_concept && fresh(s)).all(|s| held_out.contains(tail(s))));
         }
         let nouns = |part: SplitSide, with: bool| {
             all.iter()
-                .filter(|s| s.part == part && s.with == with)
+                .filter(|s| s.part == part && s.has_concept == with)
                 .map(|s| (s.class, s.entity))
                 .collect::<BTreeSet<_>>()
         };
@@ -327,8 +328,8 @@ fn sentences_with_and_without_a_concept_are_balanced() {
         let all = sentences(concept, &extent);
         let mut balance: BTreeMap<(SplitSide, usize, usize), i64> = BTreeMap::new();
         for s in &all {
-            *balance.entry((s.part, s.language, s.frame)).or_default() += if s.with { 1 } else { -1 };
-            assert_eq!(s.with, s.class == concept);
+            *balance.entry((s.part, s.language, s.frame)).or_default() += if s.has_concept { 1 } else { -1 };
+            assert_eq!(s.has_concept, s.class == concept);
         }
         assert!(balance.values().all(|b| *b == 0));
         for part in SplitSide::ALL {
@@ -336,7 +337,7 @@ fn sentences_with_and_without_a_concept_are_balanced() {
                 let mean = |with: bool| {
                     let lengths: Vec<f64> = all
                         .iter()
-                        .filter(|s| s.part == part && s.language == language && s.with == with)
+                        .filter(|s| s.part == part && s.language == language && s.has_concept == with)
                         .map(|s| s.text.len() as f64)
                         .collect();
                     lengths.iter().sum::<f64>() / lengths.len() as f64
@@ -354,7 +355,8 @@ fn sentences_with_and_without_a_concept_are_balanced() {
 fn naive_frames_belong_to_one_class() {
     for concept in CONCEPTS {
         let all = sentences(concept, &Extent::NAIVE);
-        let frames = |with: bool| all.iter().filter(|s| s.with == with).map(|s| s.frame).collect::<BTreeSet<_>>();
+        let frames =
+            |with: bool| all.iter().filter(|s| s.has_concept == with).map(|s| s.frame).collect::<BTreeSet<_>>();
         assert!(frames(true).is_disjoint(&frames(false)));
         let frames = |part: SplitSide| all.iter().filter(|s| s.part == part).map(|s| s.frame).collect::<BTreeSet<_>>();
         assert!(frames(SplitSide::Search).is_disjoint(&frames(SplitSide::BothNew)));

@@ -15,7 +15,7 @@ use orrery::{
 };
 
 use crate::{
-    command::unpainted,
+    command::{output_of, unpainted},
     trainer::{fast_slow, numbers, started, train},
 };
 
@@ -23,10 +23,6 @@ fn orrery(args: &[&str]) -> Output {
     let mut process = Process::new(env!("CARGO_BIN_EXE_orrery"));
     process.args(args).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
     unpainted(&mut process).output().unwrap()
-}
-
-fn output_of(out: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
 }
 
 /// The bits of a run's scalars up to this step.

@@ -4,7 +4,7 @@
 use candle_core::{Device, Tensor};
 use orrery::{
     config::Value,
-    corpus::{self, Corpus},
+    corpus::{Corpus, TokenizerSpec},
     models::{
         ModelSpec, Trainable,
         coupled_qk::{CoupledQkSpec, QkVariant},
@@ -21,6 +21,8 @@ use orrery::{
     },
 };
 
+use crate::corpus::open_generated;
+
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 struct Bench {
@@ -30,10 +32,7 @@ struct Bench {
 
 impl Bench {
     fn new(spec: ModelSpec) -> Result<Self, Box<dyn std::error::Error>> {
-        let corpus = Corpus::open(&corpus::CorpusSpec::new(
-            corpus::Source::Generated("harbour".into()),
-            corpus::TokenizerSpec::Byte { vocab: 320 },
-        ))?;
+        let corpus = open_generated("harbour", TokenizerSpec::Byte { vocab: 320 });
         let model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
         Ok(Self { corpus, model })
     }

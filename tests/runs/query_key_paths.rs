@@ -5,7 +5,7 @@ use candle_core::Device;
 use orrery::{
     analysis::query_key_flow::{Evolution, Force, Integrator, PhasePoint},
     config::Value,
-    corpus::{self, Corpus},
+    corpus::TokenizerSpec,
     models::{
         FamilySpec, ModelSpec,
         coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
@@ -17,17 +17,11 @@ use orrery::{
     },
 };
 
-fn corpus() -> Corpus {
-    Corpus::open(&corpus::CorpusSpec::new(
-        corpus::Source::Generated("harbour".into()),
-        corpus::TokenizerSpec::Byte { vocab: 320 },
-    ))
-    .unwrap()
-}
+use crate::corpus::open_generated;
 
 /// The probe's measurement and the tokens of its sample.
 fn ask_paths(spec: CoupledQkSpec, args: &[(&str, Value)]) -> (QueryKeyPaths, Vec<String>) {
-    let corpus = corpus();
+    let corpus = open_generated("harbour", TokenizerSpec::Byte { vocab: 320 });
     let mut model =
         ModelSpec::CoupledQk(CoupledQkSpec { positions: 96, ..spec }).build(corpus.vocab(), 3, &Device::Cpu).unwrap();
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();

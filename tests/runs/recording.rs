@@ -20,6 +20,7 @@ use orrery::{
 };
 
 use super::folders::contents;
+use crate::config_with::plan_with;
 
 /// Settings of a model so small that a step takes only milliseconds.
 const SMALL: &str = "--no-figures --device cpu --set run.threads=1 --set train.batch=2 --set train.window=16 \
@@ -316,13 +317,8 @@ fn a_window_saves_nothing_over_a_record() {
 #[test]
 fn a_process_that_ends_stops_its_runs_and_waits_for_their_checkpoints() {
     let here = tempfile::tempdir().unwrap();
-    let lab = orrery::labs::find("fast_slow").unwrap();
-    let mut config = lab.config(None).unwrap();
-    for (key, value) in
-        [("train.batch", "2"), ("train.window", "16"), ("model.d_model", "16"), ("train.steps", "100000")]
-    {
-        config.set_text(&(lab.knobs)(), key, value).unwrap();
-    }
+    let small = [("train.batch", "2"), ("train.window", "16"), ("model.d_model", "16"), ("train.steps", "100000")];
+    let plan = || plan_with("fast_slow", None, &small).unwrap();
     let runs = Runs::new();
     let writer = Writer::new(here.path());
     let options = DriveOptions {
@@ -332,10 +328,10 @@ fn a_process_that_ends_stops_its_runs_and_waits_for_their_checkpoints() {
         process: runs.process(),
         ..DriveOptions::default()
     };
-    let trained = trainer::spawn((lab.plan)(&config).unwrap(), options, vec![]).unwrap();
+    let trained = trainer::spawn(plan(), options, vec![]).unwrap();
     // a run that waits for a command must also be notified of the end
     let waiting = DriveOptions { stay: true, process: runs.process(), ..DriveOptions::default() };
-    let waiting = trainer::spawn((lab.plan)(&config).unwrap(), waiting, vec![]).unwrap();
+    let waiting = trainer::spawn(plan(), waiting, vec![]).unwrap();
     let recorded = || writer.folder().is_some_and(|f| fs::metadata(f.join("metrics.jsonl")).unwrap().len() > 4000);
     let begun = Instant::now();
     while !recorded() {
@@ -354,10 +350,7 @@ fn a_process_that_ends_stops_its_runs_and_waits_for_their_checkpoints() {
 
 #[test]
 fn a_held_out_loss_that_is_no_number_at_the_end_fails_the_run() {
-    let lab = orrery::labs::find("fast_slow").unwrap();
-    let mut config = lab.config(None).unwrap();
-    config.set_text(&(lab.knobs)(), "train.steps", "4").unwrap();
-    let run = trainer::Run::open((lab.plan)(&config).unwrap()).unwrap();
+    let run = trainer::Run::open(plan_with("fast_slow", None, &[("train.steps", "4")]).unwrap()).unwrap();
     let stats = |step: u64, loss: f64| {
         let scalars = vec![(channels::LOSS_HELD_OUT.into(), loss)];
         StepStats { step, variant: 0, scalars, wall_secs: 0.0 }

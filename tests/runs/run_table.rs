@@ -23,7 +23,10 @@ use orrery::{
     trainer::{self, DriveOptions},
 };
 
-use crate::trainer::{fast_slow, started, train};
+use crate::{
+    command::output_of,
+    trainer::{fast_slow, started, train},
+};
 
 /// Trains a run of a few steps in `runs`.
 fn recorded(runs: &Path, more: &[(&str, &str)]) -> PathBuf {
@@ -43,10 +46,6 @@ fn copied(run: &Path, to: &Path) {
 
 fn orrery(args: &[&str], runs: &Path) -> Output {
     Process::new(env!("CARGO_BIN_EXE_orrery")).arg("runs").args(args).arg("--out").arg(runs).output().unwrap()
-}
-
-fn output_of(out: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
 }
 
 #[test]
@@ -339,7 +338,7 @@ fn filters_ask_words_settings_and_results() {
     let rows = [wide, RunRow { when: "2026-11-27 14:25".into(), ..of_sweep }, put_away];
     let found = |line: &str| -> String {
         let filter = Filter::parse(line).unwrap();
-        assert_eq!(filter.unknown(rows.iter()), None, "{line}");
+        assert_eq!(filter.unknown_key(rows.iter()), None, "{line}");
         rows.iter().filter(|r| filter.matches(r)).map(|r| r.folder.as_str()).collect()
     };
     for (line, folders) in [
@@ -419,7 +418,7 @@ fn filters_ask_words_settings_and_results() {
         let refused = Filter::parse(line).unwrap_err();
         assert!(refused.contains("no run can be") && refused.contains("finished"), "{line}: {refused}");
     }
-    let unknown = Filter::parse("ler<1").unwrap().unknown(rows.iter()).unwrap();
+    let unknown = Filter::parse("ler<1").unwrap().unknown_key(rows.iter()).unwrap();
     assert!(unknown.contains("`ler`") && unknown.contains("train.lr"), "{unknown}");
 }
 
@@ -438,6 +437,18 @@ fn orders_put_pinned_first_and_gaps_last() {
     assert_eq!(sorted("-gate"), "pban");
     assert_eq!(sorted("-gate:coupled"), "pban");
     assert!(!Order::parse("gote").is_known(rows.iter()));
+}
+
+#[test]
+fn a_setting_changed_in_training_sorts_by_its_last_value() {
+    let rate = |value| BTreeMap::from([("train.lr".to_owned(), Value::Float(value))]);
+    let halved = RunRow { changed: rate(0.1), changed_in_training: rate(0.1), ..row("h", 0.4, 0.3) };
+    let rows = [halved, RunRow { changed: rate(0.2), ..row("s", 0.2, 0.3) }];
+    for key in ["lr", "train.lr", "changed"] {
+        let mut all: Vec<&RunRow> = rows.iter().collect();
+        Order::parse(&format!("-{key}")).sort(&mut all);
+        assert_eq!(all.iter().map(|row| row.folder.as_str()).collect::<String>(), "sh", "{key}");
+    }
 }
 
 #[test]

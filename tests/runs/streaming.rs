@@ -47,7 +47,7 @@ fn args(all: &[(&str, f64)]) -> Args {
 
 fn ask<M: Measurement>(model: &mut dyn Trainable, corpus: &Corpus, args: &Args) -> candle_core::Result<M> {
     let probe = probe::find(M::PROBE).ok_or(candle_core::Error::Msg("no probe".into()))?;
-    assert!(probe.takes_long);
+    assert!(probe.is_slow);
     let found = probe.ask(&mut ProbeContext::standalone(model, corpus, &Device::Cpu, args))?;
     let found = found.first().and_then(|f| M::from_payload(&f.payload)).cloned();
     found.ok_or(candle_core::Error::Msg("no answer".into()))

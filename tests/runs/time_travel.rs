@@ -12,6 +12,7 @@ use orrery::{
 };
 
 use crate::{
+    config_with::config_with,
     record::Record,
     trainer::{fast_slow, spawn, started, train},
 };
@@ -118,16 +119,11 @@ fn questions_leave_no_trace_in_the_training() {
 
 #[test]
 fn a_long_answer_can_be_cancelled_and_training_goes_on_meanwhile() {
-    let lab = labs::find("synapses").unwrap();
-    let knobs = (lab.knobs)();
-    let mut config = lab.config(None).unwrap();
     // training steps are short, and the search takes long
     let small = [("train.batch", "1"), ("train.window", "32"), ("train.steps", "100000"), ("run.eval_windows", "1")];
     let unasked = ["probe.activity_every", "probe.reading_every", "probe.texts_every"].map(|key| (key, "0"));
-    for (key, value) in small.into_iter().chain(unasked).chain([("run.threads", "1")]) {
-        config.set_text(&knobs, key, value).unwrap();
-    }
-    let (commands, record) = spawn(&config);
+    let settings = [&small[..], &unasked, &[("run.threads", "1")]].concat();
+    let (commands, record) = spawn(&config_with("synapses", None, &settings));
     let args = Args::from([("random".to_owned(), Value::Int(16))]);
     let search = Question { request: 9, probe: "concepts".into(), variant: Some(0), args, at: None };
     commands.send(Command::Measure(search)).unwrap();

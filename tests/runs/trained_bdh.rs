@@ -9,8 +9,8 @@ use orrery::{
     corpus::{TextSpan, TokenizerChoice, fitting_tokenizers, generated},
     labs::trained_bdh::LAB,
     models::{
-        ModelSpec, Trainable,
-        bdh::{BdhSpec, Checkpoint, export_state_dict},
+        Trainable,
+        bdh::{Bdh, BdhSpec, Checkpoint},
     },
     nn::{Batch, host},
     probe::synapses::{KnownFacts, choose},
@@ -23,6 +23,8 @@ use orrery::{
     ui::mirror::Mirror,
 };
 
+use crate::{bdh_file::write_bdh, config_with::plan_with};
+
 const VOCAB: usize = 300;
 
 /// Writes the weights of a model whose sizes differ from all settings.
@@ -32,18 +34,11 @@ fn write(path: &Path) {
 
 fn write_of(path: &Path, vocab: usize) {
     let spec = BdhSpec { d_model: 12, heads: 3, neurons: 60, layers: 2, ..BdhSpec::default() };
-    let model = ModelSpec::Bdh(spec.clone()).build(vocab, 5, &Device::Cpu).unwrap();
-    let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-    let out = export_state_dict(&spec, &weights).unwrap();
-    tensors::write(path, &out.tensors, &out.metadata).unwrap();
+    write_bdh(path, &Bdh::new(&spec, vocab, 5, &Device::Cpu).unwrap());
 }
 
 fn plan(set: &[(&str, &str)]) -> Plan {
-    let mut config = LAB.config(None).unwrap();
-    for (key, value) in [&[("run.threads", "1"), ("run.device", "cpu")], set].concat() {
-        config.set_text(&(LAB.knobs)(), key, value).unwrap();
-    }
-    (LAB.plan)(&config).unwrap()
+    plan_with("trained_bdh", None, &[&[("run.threads", "1"), ("run.device", "cpu")], set].concat()).unwrap()
 }
 
 fn ask_as<M: Measurement>(run: &mut Run, args: &Args) -> Result<M, String> {
@@ -241,7 +236,7 @@ fn window_and_command_choose_alike() {
     std::fs::write(&list, serde_json::to_string(&backwards).unwrap()).unwrap();
 
     let checkpoint = Checkpoint::open(&model, &BdhSpec::default(), &Device::Cpu).unwrap();
-    let choice = TokenizerChoice::default().or_list_beside(&model, checkpoint.vocab);
+    let choice = TokenizerChoice::default().or_tokenizer_beside(&model, checkpoint.vocab);
     let tokenizers = fitting_tokenizers(&choice, content.as_bytes(), checkpoint.vocab).unwrap();
     let facts = KnownFacts::new(&checkpoint.facts, None);
     let command = choose(|layers| checkpoint.model(layers), &tokenizers, content.as_bytes(), &facts).unwrap();

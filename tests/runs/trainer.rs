@@ -23,7 +23,7 @@ use orrery::{
     trainer::{self, DriveOptions, Outcome, TrainSettings},
 };
 
-use crate::{headlines, record::Record};
+use crate::{config_with::config_with, headlines, record::Record};
 
 impl Record {
     fn steps(&self) -> Vec<StepStats> {
@@ -70,14 +70,9 @@ const SMALL: &[(&str, &str)] = &[
 ];
 
 pub fn fast_slow(steps: u64, more: &[(&str, &str)]) -> (&'static Lab, Config) {
-    let lab = labs::find("fast_slow").unwrap();
-    let knobs = (lab.knobs)();
-    let mut config = lab.config(None).unwrap();
-    for (key, value) in SMALL.iter().chain(more) {
-        config.set_text(&knobs, key, value).unwrap();
-    }
-    config.set_text(&knobs, "train.steps", &steps.to_string()).unwrap();
-    (lab, config)
+    let steps = steps.to_string();
+    let config = config_with("fast_slow", None, &[SMALL, more, &[("train.steps", steps.as_str())]].concat());
+    (labs::find("fast_slow").unwrap(), config)
 }
 
 pub fn train(config: &Config, options: DriveOptions) -> (Outcome, Record) {

@@ -170,7 +170,7 @@ fn presets_and_config_files_are_each_others() {
     for lab in LABS {
         for preset in lab.presets {
             assert!(files.remove(&format!("{}.toml", preset.id)), "{} has no file of its own", preset.id);
-            assert_eq!(Config::lab_of(preset.toml).unwrap(), lab.id, "{}", preset.id);
+            assert_eq!(Config::lab_id(preset.toml).unwrap(), lab.id, "{}", preset.id);
             let config = Config::from_toml(preset.toml, lab.id, &(lab.knobs)()).unwrap();
             assert_eq!(config.preset, preset.id, "the file calls itself otherwise");
             (lab.plan)(&config).unwrap();

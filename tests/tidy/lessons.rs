@@ -71,7 +71,7 @@ fn every_step_names_what_there_is() {
             let at = format!("{}, step {} {}", lab.id, i + 1, step.title);
             let config = config(lab, step);
             let plan = (lab.plan)(&config).unwrap_or_else(|e| panic!("{at}: {e}"));
-            for key in step.does.needs().filter(|key| *key != "seed") {
+            for key in step.does.needed_controls().filter(|key| *key != "seed") {
                 assert!(config.get(key).is_some(), "{at}: there is no setting {key}");
             }
             let view = step.does.view.as_deref().unwrap_or_else(|| panic!("{at}: a step shows a view"));

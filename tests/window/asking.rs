@@ -7,7 +7,6 @@ use eframe::egui::accesskit::Role;
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     config::Value,
-    labs,
     telemetry::{
         Args, Event, Measurement, QuestionState, RunState, Sample, Synapse,
         measurements::{ConceptSearch, LogitLens, QueryKeyMaps, SynapseReading, TopContexts},
@@ -17,20 +16,9 @@ use orrery::{
 
 use crate::{
     recorded,
-    tiles::{Tile, painted, questions, sized},
+    tiles::{Tile, questions, sized},
+    trained_bdh::{tile, words},
 };
-
-fn tile(view: &str, mirror: Mirror) -> Tile {
-    let lab = labs::find("trained_bdh").unwrap();
-    let mut tile = Tile::new(view, mirror);
-    tile.knobs = (lab.knobs)();
-    tile.config = lab.config(None).unwrap();
-    tile
-}
-
-fn words(harness: &Harness<'_, Tile>) -> String {
-    painted(harness).join(" ")
-}
 
 fn recorded_contexts() -> TopContexts {
     let twins = recorded::twins();
@@ -270,16 +258,8 @@ fn a_file_of_ones_own_sentences_is_searched() {
 #[test]
 fn results_of_own_sentence_sets_use_the_names_of_the_sets() {
     let mut mirror = recorded::twins();
-    let search = recorded::own_concept();
-    mirror.apply(Event::Sample(Sample {
-        step: recorded::STEPS,
-        variant: 0,
-        channel: ConceptSearch::CHANNEL.into(),
-        about: "weather against sport, food".into(),
-        tokens: vec![],
-        request: None,
-        payload: Arc::new(search.into_payload()),
-    }));
+    let (about, search) = ("weather against sport, food".into(), recorded::own_concept().into_payload());
+    mirror.apply(Event::Sample(Sample { step: recorded::STEPS, about, ..recorded::bare_sample(search) }));
     let harness = tile("concepts", mirror).shown(sized(640.0, 520.0));
     let said = words(&harness);
     for part in ["weather", "by sentence", "food", "sport"] {

@@ -1,8 +1,6 @@
 //! Tests the views of attention as a Markov chain through user input, and the sentence that they show for attention
 //! that is not a Markov chain.
 
-use std::sync::Arc;
-
 use eframe::egui::{self, accesskit::Role, pos2};
 use egui_kittest::{
     Harness,
@@ -25,15 +23,9 @@ use crate::{
 fn mirror_with(measured: AttentionChain) -> Mirror {
     let mut mirror = recorded::twins();
     for variant in 0..3 {
-        mirror.apply(Event::Sample(Sample {
-            step: recorded::STEPS,
-            variant,
-            channel: AttentionChain::CHANNEL.into(),
-            about: "typed text".into(),
-            tokens: vec!["a".into(); measured.weights.rows()],
-            request: None,
-            payload: Arc::new(measured.clone().into_payload()),
-        }));
+        let (about, tokens) = ("typed text".into(), vec!["a".into(); measured.weights.rows()]);
+        let sample = recorded::bare_sample(measured.clone().into_payload());
+        mirror.apply(Event::Sample(Sample { step: recorded::STEPS, variant, about, tokens, ..sample }));
     }
     mirror
 }

@@ -38,6 +38,8 @@ use orrery::{
     },
 };
 
+use crate::ui::{rendered, retype};
+
 const PAPER: &str = r#"
 title = "A paper of five claims"
 source = "arXiv 0"
@@ -339,12 +341,7 @@ impl Desk {
     }
 
     fn filter(&mut self, text: &str) {
-        self.harness.get_by_role_and_label(Role::TextInput, "filter").focus();
-        self.steps(2);
-        self.harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
-        self.steps(1);
-        self.harness.get_by_role_and_label(Role::TextInput, "filter").type_text(text);
-        self.steps(3);
+        retype(&mut self.harness, "filter", text);
     }
 }
 
@@ -630,10 +627,5 @@ pub fn picture(dark: bool) -> RgbaImage {
     let mut d = desk_of(ledger().entries(), None, true);
     d.click("Claims");
     d.unfold("X2");
-    if !dark {
-        d.harness.key_press(Key::D);
-    }
-    d.harness.remove_cursor();
-    d.steps(30);
-    d.harness.render().expect("rendered")
+    rendered(&mut d.harness, dark)
 }

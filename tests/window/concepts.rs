@@ -20,7 +20,7 @@ use orrery::{
     ui::mirror::Mirror,
 };
 
-use crate::tiles::Tile;
+use crate::{config_with::config_with, tiles::Tile};
 
 /// Settings of a small model and a small part of the parliament corpus, so that a search takes only a moment.
 const SMALL: &[(&str, &str)] = &[
@@ -42,11 +42,7 @@ fn lab() -> &'static Lab {
 }
 
 fn config() -> Config {
-    let mut config = lab().config(None).unwrap();
-    for (key, value) in SMALL {
-        config.set_text(&(lab().knobs)(), key, value).unwrap();
-    }
-    config
+    config_with("synapses", None, SMALL)
 }
 
 #[derive(Clone, Default)]

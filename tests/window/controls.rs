@@ -18,7 +18,7 @@ use orrery::{
     telemetry::Command,
     ui::{
         app::Opening,
-        panels::{CONTROLS, TRANSPORT},
+        panels::{CONTROLS_WIDTH, TRANSPORT_HEIGHT},
         view::LOCKED,
         views::{VIEWS, ViewEntry},
     },
@@ -41,7 +41,7 @@ fn lab_page(lab: &str) -> Desktop {
 /// The rectangles of the nodes with this label in the panel.
 fn in_panel(d: &Desktop, label: &str) -> Vec<egui::Rect> {
     let all = d.harness.query_all_by_label(label).map(|node| node.rect());
-    all.filter(|rect| rect.right() < CONTROLS + 4.0).collect()
+    all.filter(|rect| rect.right() < CONTROLS_WIDTH + 4.0).collect()
 }
 
 fn label_of(lab: &Lab, key: &str) -> &'static str {
@@ -66,7 +66,7 @@ fn paste(d: &mut Desktop, text: &str) {
 fn a_lab_opens_with_its_essential_settings_in_sight() {
     for lab in LABS {
         let d = lab_page(lab.id);
-        let foot = SIZE[1] - TRANSPORT;
+        let foot = SIZE[1] - TRANSPORT_HEIGHT;
         let all = d.harness.get_by_label_contains("All settings").rect();
         assert!(all.bottom() < foot, "{}: {all}", lab.id);
         let knobs = (lab.knobs)();
@@ -175,7 +175,7 @@ fn what_tab_leads_to_is_in_sight() {
         // of what is higher than its room a part is in sight
         let is_in_sight = sight.height() >= place.height().min(100.0) - 1.0;
         assert!(is_in_sight, "{:?} at {place:?}, of which {sight:?} is in sight", focused(&d));
-        in_controls += usize::from(place.right() < CONTROLS);
+        in_controls += usize::from(place.right() < CONTROLS_WIDTH);
     }
     assert!(in_controls > 60, "{in_controls} controls were passed");
 }
@@ -330,7 +330,7 @@ fn a_setting_found_in_the_palette_is_unfolded() {
     d.press(Key::Enter);
     d.steps(60);
     let place = in_panel(&d, "Warm-up");
-    assert!(place.iter().any(|place| place.top() > 40.0 && place.bottom() < SIZE[1] - TRANSPORT), "{place:?}");
+    assert!(place.iter().any(|place| place.top() > 40.0 && place.bottom() < SIZE[1] - TRANSPORT_HEIGHT), "{place:?}");
 }
 
 #[test]
@@ -521,7 +521,7 @@ fn a_locked_setting_is_not_changed_in_a_tile() {
     d.steps(4);
     assert_eq!((number(&d, "control.u0"), value(&d)), (before, shown));
     assert_eq!(dial(&d), Some(true), "it is disabled");
-    let is_in_tile = |node: Node<'_>| node.rect().left() > CONTROLS;
+    let is_in_tile = |node: Node<'_>| node.rect().left() > CONTROLS_WIDTH;
     assert!(d.harness.query_all_by_label("Control u\u{2080}: locked").any(is_in_tile), "no padlock in the tile");
     d.harness.get_by_role_and_label(Role::Slider, "u\u{2080}").hover();
     d.until("why, under the pointer", |d| d.shows(LOCKED));
@@ -647,7 +647,7 @@ fn locked_controls_within_locked_controls_have_one_padlock() {
     let mut d = open(Opening::Lab("traces".into()), VIEWS);
     paste(&mut d, "orrery:traces?lock=traces,view_controls#view=trace_strips");
     d.until("the padlock", |d| padlocks(d).contains("Controls of the view"));
-    let is_in_tile = |node: Node<'_>| node.rect().left() > CONTROLS;
+    let is_in_tile = |node: Node<'_>| node.rect().left() > CONTROLS_WIDTH;
     assert!(!d.harness.query_all_by_label("Sentence: locked").any(is_in_tile));
 }
 

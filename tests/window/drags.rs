@@ -8,7 +8,7 @@ use orrery::{
     labs::LABS,
     ui::{
         app::Opening,
-        panels::CONTROLS,
+        panels::CONTROLS_WIDTH,
         views::{VIEWS, ViewEntry},
     },
 };
@@ -71,7 +71,7 @@ fn sliders(d: &Desktop) -> Vec<PanelSlider> {
             key: (of.label().unwrap_or_default(), 0),
         }
     });
-    let mut all: Vec<_> = all.filter(|slider| slider.rect.right() < CONTROLS + 4.0).collect();
+    let mut all: Vec<_> = all.filter(|slider| slider.rect.right() < CONTROLS_WIDTH + 4.0).collect();
     all.sort_by(|a, b| a.rect.top().total_cmp(&b.rect.top()));
     for i in 0..all.len() {
         all[i].key.1 = all[..i].iter().filter(|above| above.key.0 == all[i].key.0).count();

@@ -13,11 +13,7 @@ use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
     config::Value,
-    models::{
-        ModelSpec,
-        bdh::{BdhSpec, export_state_dict},
-    },
-    store::tensors,
+    models::bdh::{Bdh, BdhSpec},
     telemetry::{
         Measurement, RunState,
         measurements::{Causality, GeneratorState},
@@ -25,7 +21,7 @@ use orrery::{
     ui::app::{App, Opening, Start},
 };
 
-use crate::ui::config_with;
+use crate::{bdh_file::write_bdh, config_with::config_with, waiting::until_within};
 
 struct Lab {
     harness: Harness<'static, App>,
@@ -55,16 +51,7 @@ fn lab() -> Lab {
 
 impl Lab {
     fn until<R>(&mut self, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
-        let begun = Instant::now();
-        loop {
-            self.harness.step();
-            if let Some(r) = found(self.harness.state()) {
-                return r;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
-            // the model works meanwhile
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until_within(Duration::from_secs(60), &mut self.harness, what, found)
     }
 
     fn newest(&self) -> u64 {
@@ -124,10 +111,7 @@ fn a_model_of_characters_opens_with_the_text_that_is_dropped_on_it() {
     let folder = tempfile::tempdir().unwrap();
     let [model, right, wrong] = ["model.safetensors", "right.txt", "wrong.txt"].map(|name| folder.path().join(name));
     let spec = BdhSpec { d_model: 12, heads: 2, neurons: 64, layers: 2, ..BdhSpec::default() };
-    let built = ModelSpec::Bdh(spec.clone()).build(5, 5, &Device::Cpu).unwrap();
-    let weights: Vec<_> = built.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-    let out = export_state_dict(&spec, &weights).unwrap();
-    tensors::write(&model, &out.tensors, &out.metadata).unwrap();
+    write_bdh(&model, &Bdh::new(&spec, 5, 5, &Device::Cpu).unwrap());
     std::fs::write(&right, "abcd\n".repeat(900)).unwrap();
     std::fs::write(&wrong, "abcde\n".repeat(900)).unwrap();
     let drop = |lab: &mut Lab, path: &Path| {

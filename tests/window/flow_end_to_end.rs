@@ -22,7 +22,7 @@ use orrery::{
     },
 };
 
-use crate::{ui::config_with, waiting::until_within};
+use crate::{config_with::config_with, waiting::until_within};
 
 fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
     until_within(Duration::from_secs(240), harness, what, found)

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use crate::{
     adapter,
-    recorded::flow::{self as field, Asked},
+    recorded::{
+        bare_sample,
+        flow::{self as field, Asked},
+    },
     tiles::{Tile, click, press, questions, rect_of, sized},
 };
 use eframe::egui::{self, Key, accesskit::Role, pos2, vec2};
@@ -39,10 +42,7 @@ fn info() -> RunInfo {
         corpus: "steering (generated), words".into(),
         vocab: 92,
         tokens_per_step: 1024,
-        folder: None,
-        inputs: vec![],
-        stages: vec![],
-        asks: vec![],
+        ..RunInfo::default()
     }
 }
 
@@ -55,15 +55,8 @@ fn unanswered() -> Mirror {
 }
 
 fn sample<M: Measurement>(step: u64, variant: usize, request: Option<u64>, measurement: M) -> Event {
-    Event::Sample(Sample {
-        step,
-        variant,
-        channel: M::CHANNEL.into(),
-        about: "a prompt of 5 words".into(),
-        tokens: field::TOKENS.map(str::to_owned).to_vec(),
-        request,
-        payload: Arc::new(measurement.into_payload()),
-    })
+    let (about, tokens) = ("a prompt of 5 words".into(), field::TOKENS.map(str::to_owned).to_vec());
+    Event::Sample(Sample { step, variant, about, tokens, request, ..bare_sample(measurement.into_payload()) })
 }
 
 /// Delivers an answer of the model at step 0, before any update of its weights.

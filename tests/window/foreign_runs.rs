@@ -59,7 +59,7 @@ fn a_dropped_folder_of_another_program_opens_the_views_of_what_it_has() {
     assert_eq!(desk.views(), ["attention", "gate", foreign::LOGGED, "losses"]);
     let page = desk.page().unwrap();
     assert_eq!(page.lab.id, "foreign");
-    assert!(!page.lab.trains() && page.config.get("lr").is_some());
+    assert!(!page.lab.makes_runs() && page.config.get("lr").is_some());
     let mirror = page.mirror().unwrap();
     assert!(mirror.curve(0, "gate/tanh").is_some_and(|gate| gate.len() == 20));
     assert!(matches!(mirror.state, Some(RunState::Followed(_))), "nobody answers questions for it");

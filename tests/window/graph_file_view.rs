@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::{
     adapter,
     real_host::Desk,
+    recorded::bare_sample,
     tiles::{Tile, sized},
 };
 use egui_kittest::{Harness, kittest::Queryable};
@@ -61,20 +62,9 @@ fn mirror(graph: NeuronGraph) -> Mirror {
         corpus: "the file g".into(),
         vocab: 0,
         tokens_per_step: 0,
-        folder: None,
-        inputs: vec![],
-        stages: vec![],
-        asks: vec![],
+        ..RunInfo::default()
     })));
-    mirror.apply(Event::Sample(Sample {
-        step: 0,
-        variant: 0,
-        channel: NeuronGraph::CHANNEL.into(),
-        about: "g".into(),
-        tokens: vec![],
-        request: None,
-        payload: Arc::new(graph.into_payload()),
-    }));
+    mirror.apply(Event::Sample(Sample { about: "g".into(), ..bare_sample(graph.into_payload()) }));
     mirror.apply(Event::State(RunState::Stopped));
     mirror
 }

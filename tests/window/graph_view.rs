@@ -5,6 +5,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 
 use crate::{
     adapter, planted_graph,
+    recorded::bare_sample,
     tiles::{self, Tile, press, sized},
 };
 use eframe::egui::{self, Key, Modifiers, Pos2, Rect, accesskit::Role, vec2};
@@ -33,23 +34,13 @@ fn info() -> RunInfo {
         corpus: "planted".into(),
         vocab: 256,
         tokens_per_step: 1024,
-        folder: None,
-        inputs: vec![],
-        stages: vec![],
-        asks: vec![],
+        ..RunInfo::default()
     }
 }
 
 fn tell<M: Measurement>(mirror: &mut Mirror, step: u64, measurement: M) {
-    mirror.apply(Event::Sample(Sample {
-        step,
-        variant: 0,
-        channel: M::CHANNEL.into(),
-        about: "G_x, planted".into(),
-        tokens: vec![],
-        request: None,
-        payload: Arc::new(measurement.into_payload()),
-    }));
+    let measured = bare_sample(measurement.into_payload());
+    mirror.apply(Event::Sample(Sample { step, about: "G_x, planted".into(), ..measured }));
 }
 
 fn mirror(graph: NeuronGraph) -> Mirror {

@@ -3,7 +3,7 @@
 
 use crate::planted_graph;
 use orrery::analysis::layout::{
-    EXACT_UP_TO, ForceParams, Repulsion, STEPS, Schedule, Springs, after, start, step, steps_for,
+    ForceParams, MAX_EXACT_NODES, Repulsion, STEPS, Schedule, Springs, run_steps, start, step, steps_for,
 };
 
 fn springs(graph: &planted_graph::Planted) -> Springs {
@@ -12,7 +12,7 @@ fn springs(graph: &planted_graph::Planted) -> Springs {
 
 /// Runs the layout from a start until it is at rest.
 fn settled(springs: &Springs, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
-    after(u64::from(steps_for(places.len())), springs, &ForceParams::default(), places, |_| ())
+    run_steps(u64::from(steps_for(places.len())), springs, &ForceParams::default(), places, |_| ())
 }
 
 fn far(a: [f32; 2], b: [f32; 2]) -> f32 {
@@ -32,7 +32,7 @@ fn the_layout_stops_when_no_node_moves_visibly() {
     let graph = planted_graph::graph(400, 5, 2400, 0.8, 2);
     let springs = springs(&graph);
     let places = settled(&springs, start(0..400u32, 1));
-    let schedule = Schedule::fresh(400);
+    let schedule = Schedule::from_start(400);
     assert_eq!(schedule.last_step(), u64::from(STEPS));
     let next = step(
         &springs,
@@ -50,7 +50,7 @@ fn the_layout_stops_when_no_node_moves_visibly() {
 /// Most of the ten nearest neighbours of a node belong to its community. By chance, only one eighth would.
 #[test]
 fn communities_are_separated_by_the_layout() {
-    for (nodes, edges) in [(600, 4200), (EXACT_UP_TO + 600, 12_000)] {
+    for (nodes, edges) in [(600, 4200), (MAX_EXACT_NODES + 600, 12_000)] {
         let graph = planted_graph::graph(nodes, 8, edges, 0.75, 3);
         let places = settled(&springs(&graph), start(0..nodes as u32, 1));
         let pure = planted_graph::purity(&graph, &places);
@@ -63,7 +63,7 @@ fn held_nodes_stay_and_invalid_edges_exert_no_force() {
     let springs = Springs::new(3, &[(0, 1, 2.0), (1, 1, 9.0), (2, 7, 1.0), (0, 2, f32::NAN), (1, 2, 0.0)]);
     assert_eq!((springs.neighbours(0).len(), springs.neighbours(1).len(), springs.neighbours(2).len()), (1, 1, 0));
     let places = vec![[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]];
-    let turn = Schedule::fresh(3).step_params(1);
+    let turn = Schedule::from_start(3).step_params(1);
     let after = step(&springs, &ForceParams::default(), Repulsion::Exact, turn, &[true, false, false], &places);
     assert_eq!(after[0], places[0]);
     assert!(after[1] != places[1] && after[2] != places[2]);
@@ -72,11 +72,11 @@ fn held_nodes_stay_and_invalid_edges_exert_no_force() {
 
 #[test]
 fn a_smaller_change_starts_a_cooler_and_shorter_schedule() {
-    let (fresh, nudged, changed) = (Schedule::fresh(100), Schedule::nudged(100, 500), Schedule::changed(100, 500));
+    let (fresh, nudged, changed) = (Schedule::from_start(100), Schedule::nudged(100, 500), Schedule::changed(100, 500));
     assert!(nudged.last_step() - 500 < changed.last_step() - 500 && changed.last_step() - 500 < fresh.last_step());
     assert!(nudged.step_params(501).temperature < changed.step_params(501).temperature);
     assert!(changed.step_params(501).temperature < fresh.step_params(1).temperature);
-    assert_eq!(Schedule::cold(100, 9).last_step(), 9);
+    assert_eq!(Schedule::cooled(100, 9).last_step(), 9);
 }
 
 mod device {
@@ -120,7 +120,7 @@ mod device {
             let ends: Vec<Spring> =
                 springs.ends.iter().map(|(to, strength)| Spring { to: *to, strength: *strength }).collect();
             let ForceParams { repulsion: strength, gravity, reach, softening, damping } = ForceParams::default();
-            let laws = graph_layout::Laws {
+            let forces = graph_layout::ForceUniform {
                 count: 0,
                 levels: if let Repulsion::Grid { levels } = repulsion { levels } else { 0 },
                 parts: grid_parts(&springs.masses),
@@ -133,7 +133,7 @@ mod device {
                 padding: [0.0; 7],
             };
             let state = self.offscreen.render_state();
-            GraphLayout::new(&state.device, &state.queue, &self.kernels, &nodes, &ends, start, laws).unwrap()
+            GraphLayout::new(&state.device, &state.queue, &self.kernels, &nodes, &ends, start, forces).unwrap()
         }
 
         /// Runs the steps and reads back the positions, followed by their bounding box.
@@ -206,7 +206,7 @@ fn a_gpu_layout_is_the_same_in_any_batches() {
     for (nodes, repulsion) in [(200, Repulsion::Exact), (1200, Repulsion::for_nodes(1200))] {
         let graph = planted_graph::graph(nodes, 5, nodes * 5, 0.8, 5);
         let springs = springs(&graph);
-        let schedule = Schedule::fresh(nodes);
+        let schedule = Schedule::from_start(nodes);
         let turns: Vec<_> = (1..=schedule.last_step()).map(|s| schedule.step_params(s)).collect();
         let run = |parts: &[usize]| {
             let mut layout = device.put(&springs, repulsion, &[], &start(0..nodes as u32, 3));

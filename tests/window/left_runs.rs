@@ -26,7 +26,7 @@ use orrery::{
     },
 };
 
-use crate::ui::config_with;
+use crate::{config_with::config_with, waiting::step_until};
 
 /// The steps of an [`interrupted`] run.
 pub const STEPS: u64 = 6;
@@ -115,15 +115,8 @@ impl Desk {
     }
 
     pub fn until(&mut self, what: &str, holds: impl Fn(&Desk) -> bool) {
-        let begun = Instant::now();
-        loop {
-            self.harness.step();
-            if holds(self) {
-                return;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        self.harness.step();
+        step_until(Duration::from_secs(60), self, |d| d.harness.step(), what, holds);
     }
 
     pub fn page(&self) -> &orrery::ui::page::Page {

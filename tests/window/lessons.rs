@@ -16,9 +16,10 @@ use orrery::{
 };
 
 use crate::{
+    config_with::config_with,
     stage::Stage,
     stub_host::StubHost,
-    ui::{Desktop, Worker, config_with, open_labs, reopen_labs},
+    ui::{Desktop, Worker, open_labs, reopen_labs},
 };
 
 fn open(opening: Opening) -> Desktop {

@@ -5,10 +5,14 @@ mod adapter;
 mod asking;
 mod attention_chain;
 mod bdh_dynamics;
+#[path = "../shared/bdh_file.rs"]
+mod bdh_file;
 mod canvas;
 mod claims;
 mod clipping;
 mod concepts;
+#[path = "../shared/config_with.rs"]
+mod config_with;
 mod controls;
 #[path = "../shared/copy_folder.rs"]
 mod copy_folder;

@@ -1,8 +1,6 @@
 //! Tests views that add a measurement to their usual content: the entropy behind a gate, and how much of a layer's
 //! output later layers can still read.
 
-use std::sync::Arc;
-
 use orrery::{
     telemetry::{
         Event, Measurement, Sample, StepStats, channels,
@@ -17,15 +15,8 @@ use crate::{
 };
 
 fn measure<M: Measurement>(mirror: &mut Mirror, step: u64, variant: usize, measurement: M) {
-    mirror.apply(Event::Sample(Sample {
-        step,
-        variant,
-        channel: M::CHANNEL.into(),
-        about: "8 held-out windows".into(),
-        tokens: vec![],
-        request: None,
-        payload: Arc::new(measurement.into_payload()),
-    }));
+    let measured = recorded::bare_sample(measurement.into_payload());
+    mirror.apply(Event::Sample(Sample { step, variant, about: "8 held-out windows".into(), ..measured }));
 }
 
 /// All painted texts, joined by spaces, the tile's subtitle and its table.

@@ -1,9 +1,6 @@
 //! Tests the comparison of runs view by view, with two real runs in folders that the real host reads.
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{path::Path, time::Duration};
 
 use crossbeam::channel::bounded;
 use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, TouchPhase, accesskit::Role, vec2};
@@ -17,7 +14,7 @@ use orrery::{
     ui::app::{App, Start},
 };
 
-use crate::ui::config_with;
+use crate::{config_with::config_with, waiting::step_until};
 
 const SMALL: &[(&str, &str)] = &[
     ("model.d_model", "16"),
@@ -89,12 +86,7 @@ impl Desk {
     }
 
     fn until(&mut self, words: &str) {
-        let begun = Instant::now();
-        while !self.shows(words) {
-            assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain for: {words}");
-            self.harness.step();
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        step_until(Duration::from_secs(60), self, |d| d.harness.step(), words, |d| d.shows(words));
     }
 
     fn choose(&mut self, menu: &str, entry: &str) {

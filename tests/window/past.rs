@@ -92,7 +92,7 @@ fn fresh(page: &mut Page, fonts: &Context, now: &mut f64) -> Words {
     let numbers = page.questions.last_number();
     page.questions = Questions::default();
     while page.questions.last_number() < numbers {
-        page.questions.number();
+        page.questions.next_number();
     }
     fonts.memory_mut(|memory| *memory = Memory::default());
     let words = settled(page, fonts, now);

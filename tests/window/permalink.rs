@@ -1,6 +1,6 @@
 //! Tests copying and opening links in the window, with real runs and the real host.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use eframe::egui::{Event, Key, Modifiers, OutputCommand};
 use egui_kittest::{Harness, kittest::Queryable};
@@ -19,6 +19,7 @@ use orrery::{
 use crate::{
     multiples::{record, small},
     ui::{Worker, open_labs},
+    waiting::step_until,
 };
 
 struct Desk {
@@ -62,12 +63,7 @@ impl Desk {
     }
 
     fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {
-        let begun = Instant::now();
-        while !is_so(self) {
-            assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
-            self.harness.step();
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        step_until(Duration::from_secs(60), self, |d| d.harness.step(), what, is_so);
     }
 
     /// Runs the command *Copy link* from the palette and returns the copied link.

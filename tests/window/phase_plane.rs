@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{
     recorded::{
-        self,
+        self, bare_sample, characters,
         query_keys::{Steps, TEXT, as_projected, paths},
     },
     tessellation::unseen,
@@ -31,15 +31,9 @@ fn paused() -> Mirror {
 }
 
 fn answer(mirror: &mut Mirror, variant: usize, request: u64, measured: QueryKeyPaths) {
-    mirror.apply(telemetry::Event::Sample(Sample {
-        step: 0,
-        variant,
-        channel: QueryKeyPaths::CHANNEL.into(),
-        about: "held-out passage 0, 35 tokens".into(),
-        tokens: TEXT.chars().map(String::from).collect(),
-        request: Some(request),
-        payload: Arc::new(measured.into_payload()),
-    }));
+    let (about, tokens, request) = ("held-out passage 0, 35 tokens".into(), characters(TEXT), Some(request));
+    let sample = Sample { variant, about, tokens, request, ..bare_sample(measured.into_payload()) };
+    mirror.apply(telemetry::Event::Sample(sample));
 }
 
 fn shown(mirror: Mirror) -> Harness<'static, Tile> {

@@ -1,10 +1,6 @@
 //! The window with the real host, for tests that write run folders themselves.
 
-use std::{
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
@@ -15,7 +11,7 @@ use orrery::{
     },
 };
 
-use crate::ui::Dropped;
+use crate::{ui::Dropped, waiting::step_until};
 
 pub struct Desk {
     pub harness: Harness<'static, App>,
@@ -41,12 +37,7 @@ impl Desk {
     /// # Panics
     /// After a minute.
     pub fn until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
-        let begun = Instant::now();
-        while !holds(self) {
-            assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
-            std::thread::sleep(Duration::from_millis(10));
-            self.harness.step();
-        }
+        step_until(Duration::from_secs(60), self, |d| d.harness.step(), what, holds);
     }
 
     pub fn page(&self) -> Option<&Page> {

@@ -33,7 +33,11 @@ use orrery::{
     },
 };
 
-use crate::{clipping::faults_at_every_size, tiles::painted};
+use crate::{
+    clipping::faults_at_every_size,
+    tiles::painted,
+    ui::{rendered, retype},
+};
 
 /// The requests that the page made to the host.
 #[derive(Default)]
@@ -304,13 +308,7 @@ impl Desk {
     }
 
     fn filter(&mut self, text: &str) {
-        let field = self.harness.get_by_role_and_label(Role::TextInput, "filter");
-        field.focus();
-        self.steps(2);
-        self.harness.key_press_modifiers(eframe::egui::Modifiers::COMMAND, Key::A);
-        self.steps(1);
-        self.harness.get_by_role_and_label(Role::TextInput, "filter").type_text(text);
-        self.steps(3);
+        retype(&mut self.harness, "filter", text);
     }
 }
 
@@ -657,19 +655,12 @@ pub fn comparison_picture() -> RgbaImage {
         d.click(&format!("Compare {name}"));
     }
     d.click("Compare 3");
-    d.harness.remove_cursor();
-    d.steps(30);
-    d.harness.render().expect("rendered")
+    rendered(&mut d.harness, true)
 }
 
 /// Renders the page with one run selected.
 pub fn picture(dark: bool) -> RgbaImage {
     let mut d = desk(rows(), true);
     d.select("Wide gate, fast_slow, finished");
-    if !dark {
-        d.harness.key_press(Key::D);
-    }
-    d.harness.remove_cursor();
-    d.steps(30);
-    d.harness.render().expect("rendered")
+    rendered(&mut d.harness, dark)
 }

@@ -1,14 +1,14 @@
 //! Tests the attention maps side by side through user input: one choice of layer and head for all variants, weights and
 //! differences under the pointer, seeds, longer texts. A frame without a change must not copy or upload anything.
 
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 
 use crate::{
     adapter, recorded,
     tessellation::unseen,
     tiles::{Tile, click, painted, questions, rect_of, sized},
 };
-use eframe::egui::{Event, Key, Modifiers, Pos2, accesskit::Role, vec2};
+use eframe::egui::{Event, Key, Modifiers, Pos2, Shape, accesskit::Role, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     config::Value,
@@ -48,15 +48,10 @@ fn layer(variant: usize, layer: usize, heads: usize, positions: usize) -> Attent
 }
 
 fn sample<M: Measurement>(mirror: &mut Mirror, variant: usize, request: Option<u64>, tokens: usize, measured: M) {
-    mirror.apply(telemetry::Event::Sample(Sample {
-        step: 0,
-        variant,
-        channel: M::CHANNEL.into(),
-        about: format!("held-out passage 0, {tokens} tokens"),
-        tokens: (0..tokens).map(|i| ((b'a' + (i % 26) as u8) as char).to_string()).collect(),
-        request,
-        payload: Arc::new(measured.into_payload()),
-    }));
+    let about = format!("held-out passage 0, {tokens} tokens");
+    let tokens = (0..tokens).map(|i| ((b'a' + (i % 26) as u8) as char).to_string()).collect();
+    let sample = Sample { variant, about, tokens, request, ..recorded::bare_sample(measured.into_payload()) };
+    mirror.apply(telemetry::Event::Sample(sample));
 }
 
 /// A paused run whose scheduled probe has measured the maps of every variant.
@@ -161,6 +156,24 @@ fn the_readout_names_the_weight_of_every_variant() {
     harness.event(Event::PointerMoved(masked));
     harness.run_steps(60);
     assert!(painted(&harness).join("\n").contains("frozen: masked"), "the future has no weight");
+}
+
+/// In a window of 1280x800 the tile of the lab is 696 points wide, and its controls leave the maps little height.
+#[test]
+fn the_title_of_the_difference_is_whole_at_every_height() {
+    let mut info = recorded::twins_info();
+    info.variants[0].label = "standard".into();
+    info.variants[2].label = "coupled, leapfrog".into();
+    for height in [250.0, 210.0, 180.0] {
+        let mut mirror = Mirror::default();
+        mirror.apply(telemetry::Event::Started(info.clone().into()));
+        let tile = Tile::new("attention_side_by_side", measured(mirror));
+        let mut harness = tile.shown(unseen(sized(696.0, height)));
+        harness.run_steps(2);
+        let is_cut = |shape: &Shape| matches!(shape, Shape::Text(text) if text.galley.elided && text.galley.text().contains("\u{2212} standard"));
+        assert!(!harness.output().shapes.iter().any(|clipped| is_cut(&clipped.shape)), "{height}");
+        assert!(height > 200.0 || says(&harness, "difference"), "{:?}", painted(&harness));
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ use orrery::{
         app::Opening,
         lists::Lists,
         page::{Page, example},
-        panels::{CONTROLS, INSPECTOR, Shell, lab_page_ui},
+        panels::{CONTROLS_WIDTH, INSPECTOR_WIDTH, Shell, lab_page_ui},
         plot::{self, DrawnTiles},
         run::EXAMPLE_CANNOT_BE_ASKED,
         session::{Session, Tab},
@@ -469,7 +469,7 @@ fn a_slider_moved_over_an_example_does_not_shrink_plots() {
 #[test]
 fn side_panels_keep_their_width() {
     let sheet = &SHEETS[0];
-    let room = sheet.size[0] - CONTROLS - INSPECTOR - 16.0;
+    let room = sheet.size[0] - CONTROLS_WIDTH - INSPECTOR_WIDTH - 16.0;
     for lab in LABS {
         let ctx = Context::default();
         let mut page = opened(lab, &ctx);

@@ -33,7 +33,13 @@ use orrery::{
 
 use super::adapter;
 
-use crate::{clipping::faults_at_every_size, copy_folder::copy_folder, ui::config_with};
+use crate::{
+    clipping::faults_at_every_size,
+    config_with::config_with,
+    copy_folder::copy_folder,
+    ui::{rendered, retype},
+    waiting::step_until,
+};
 
 /// A sweep over two learning rates, two sizes and two seeds, with small models and short runs.
 const SPEC: &str = r#"
@@ -120,12 +126,7 @@ impl Desk {
     }
 
     fn until(&mut self, what: &str, words: &str) {
-        let begun = Instant::now();
-        while !self.shows(words) {
-            assert!(begun.elapsed() < Duration::from_secs(90), "waited in vain: {what}");
-            self.harness.step();
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        step_until(Duration::from_secs(90), self, |d| d.harness.step(), what, |d| d.shows(words));
         self.steps(3);
     }
 
@@ -489,12 +490,7 @@ fn texts_of_the_sweep_page_are_not_clipped() {
 /// Renders the page.
 pub fn picture(dark: bool, size: [f32; 2]) -> RgbaImage {
     let mut d = made_up_page(size, true);
-    if !dark {
-        d.harness.key_press(Key::D);
-    }
-    d.harness.remove_cursor();
-    d.steps(30);
-    d.harness.render().expect("rendered")
+    rendered(&mut d.harness, dark)
 }
 
 /// With `SWEEP_PICTURES=DIR`, pictures are written to DIR for a person to look at. Otherwise the page is only laid out,
@@ -531,17 +527,6 @@ fn lab_page() -> Desk {
     d
 }
 
-impl Desk {
-    fn retype(&mut self, field: &str, text: &str) {
-        self.harness.get_by_role_and_label(Role::TextInput, field).focus();
-        self.steps(2);
-        self.harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
-        self.steps(1);
-        self.harness.get_by_role_and_label(Role::TextInput, field).type_text(text);
-        self.steps(3);
-    }
-}
-
 #[test]
 fn a_sweep_is_made_by_ticking_controls_and_its_page_fills() {
     let mut d = lab_page();
@@ -550,17 +535,17 @@ fn a_sweep_is_made_by_ticking_controls_and_its_page_fills() {
     assert!(d.shows("Nothing is ticked yet."));
     let rate = orrery::labs::find("fast_slow").map(|lab| (lab.knobs)()).unwrap();
     let rate = rate.iter().find(|knob| knob.key == "train.lr").unwrap().label;
-    d.retype("Find a control", rate);
+    retype(&mut d.harness, "Find a control", rate);
     d.harness.get_by_role_and_label(Role::CheckBox, rate).click();
     d.steps(3);
     assert!(d.shows("4 points × 3 seeds = 12 runs"), "usual values are given");
     let from = d.harness.get_by_role_and_label(Role::TextInput, &format!("{rate} from")).rect();
     assert!(from.width() > 80.0, "seven digits are seen, not {} points", from.width());
-    d.retype(&format!("{rate} from"), "-1");
+    retype(&mut d.harness, &format!("{rate} from"), "-1");
     assert!(d.shows("must lie above 0") && d.shows("no values that can be run"), "an error stands at its axis");
     d.click("list");
-    d.retype(&format!("Values of {rate}"), "1e-3, 1e-2");
-    d.retype("Name of the sweep", "mine");
+    retype(&mut d.harness, &format!("Values of {rate}"), "1e-3, 1e-2");
+    retype(&mut d.harness, "Name of the sweep", "mine");
     assert!(d.shows("2 points × 3 seeds = 6 runs"));
     assert!(!d.here.path().join("sweeps").exists(), "nothing was written so far");
     d.click("Start");
@@ -584,11 +569,11 @@ fn a_sweep_is_written_without_being_run_and_a_taken_name_is_refused() {
     d.click_containing("Make a sweep");
     let steps = orrery::labs::find("fast_slow").map(|lab| (lab.knobs)()).unwrap();
     let steps = steps.iter().find(|knob| knob.key == "train.steps").unwrap().label;
-    d.retype("Find a control", steps);
+    retype(&mut d.harness, "Find a control", steps);
     d.harness.get_by_role_and_label(Role::CheckBox, steps).click();
     d.steps(3);
-    d.retype(&format!("Values of {steps}"), "4, 8");
-    d.retype("Name of the sweep", "steps");
+    retype(&mut d.harness, &format!("Values of {steps}"), "4, 8");
+    retype(&mut d.harness, "Name of the sweep", "steps");
     d.click("Write");
     d.until("the command is shown", "0 of 6 runs finished, 6 not begun");
     assert!(d.shows("orrery sweep") && d.shows("Copy the command") && d.shows("Make 6 runs here"));
@@ -604,7 +589,7 @@ fn a_sweep_is_written_without_being_run_and_a_taken_name_is_refused() {
     d.click_containing("Make a sweep");
     d.harness.get_by_role_and_label(Role::CheckBox, steps).click();
     d.steps(3);
-    d.retype("Name of the sweep", "steps");
+    retype(&mut d.harness, "Name of the sweep", "steps");
     d.click("Write");
     d.until("the refusal is said", "a sweep of another specification");
 }

@@ -1,7 +1,5 @@
 //! Tests the Synapses lab: its probes on a trained model, and its views through user input.
 
-use std::sync::Arc;
-
 use candle_core::Device;
 use crossbeam::channel::unbounded;
 use eframe::egui::accesskit::Role;
@@ -14,14 +12,18 @@ use orrery::{
     nn::{Tap, Tensor, host},
     probe::{self, Answer, ProbeContext},
     telemetry::{
-        Args, Command, Event, Measurement, Sink, Synapse, channels,
+        Args, Command, Measurement, Synapse, channels,
         measurements::{Activity, FiringShare, LayerActivity, Surprise, SynapseReading},
     },
     trainer::{self, DriveOptions, Plan},
     ui::mirror::Mirror,
 };
 
-use crate::{tiles::Tile, ui::config_with};
+use crate::{
+    config_with::{config_with, plan_with},
+    record::Record,
+    tiles::Tile,
+};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -42,21 +44,11 @@ const SMALL: &[(&str, &str)] = &[
 ];
 
 fn plan(preset: &str, set: &[(&str, &str)]) -> Plan {
-    (labs::find("synapses").unwrap().plan)(&config(preset, &[SMALL, set].concat())).unwrap()
-}
-
-#[derive(Clone, Default)]
-struct Heard(Arc<std::sync::Mutex<Vec<Event>>>);
-
-impl Sink for Heard {
-    fn event(&mut self, event: &Event) -> Result<(), String> {
-        self.0.lock().unwrap().push(event.clone());
-        Ok(())
-    }
+    plan_with("synapses", Some(preset), &[SMALL, set].concat()).unwrap()
 }
 
 fn run(plan: Plan) -> Mirror {
-    let heard = Heard::default();
+    let heard = Record::default();
     let (_, receiver) = unbounded();
     let outcome = trainer::drive(
         plan,
@@ -66,7 +58,7 @@ fn run(plan: Plan) -> Mirror {
     );
     assert_eq!(outcome.state, orrery::telemetry::RunState::Finished);
     let mut mirror = Mirror::default();
-    heard.0.lock().unwrap().iter().for_each(|e| mirror.apply(e.clone()));
+    heard.events().into_iter().for_each(|e| mirror.apply(e));
     mirror
 }
 

@@ -2,7 +2,7 @@
 //! either, and a setting with a control in a tile has no second one in the panel. The tests operate every widget of
 //! every tile.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use eframe::egui::{
     Context, Event as Input, Key, Modifiers,
@@ -12,7 +12,7 @@ use orrery::{
     labs::{self, LABS, Lab, restrictions::Restrictions},
     telemetry::{
         Event, Measurement, RunState, Sample,
-        measurements::{FlowAnswer, FlowOutcome, PlanarOutcome},
+        measurements::{FlowOutcome, PlanarOutcome},
     },
     ui::mirror::Mirror,
 };
@@ -182,18 +182,8 @@ fn no_setting_has_a_control_in_a_tile_and_in_the_panel() {
     plane.begin(30, RunState::Paused);
     let mut answer = flow::answer(&flow::Asked::default());
     answer.outcome = FlowOutcome::Plane(PlanarOutcome { field: "spiral".into() });
-    let channel = FlowAnswer::CHANNEL.into();
-    let payload = Arc::new(answer.into_payload());
-    let about = "five starts".to_owned();
-    plane.tell([Event::Sample(Sample {
-        step: 10,
-        variant: 0,
-        channel,
-        about,
-        tokens: vec![],
-        request: None,
-        payload,
-    })]);
+    let answer = recorded::bare_sample(answer.into_payload());
+    plane.tell([Event::Sample(Sample { step: 10, about: "five starts".into(), ..answer })]);
     plane.settle(&twins, false);
     let moved = check(plane, "the plane".to_owned());
     assert!(moved.contains("field.kind"), "{moved:?}");

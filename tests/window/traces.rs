@@ -9,19 +9,14 @@ use orrery::{
     ui::{figure::Figure, mirror::Mirror, theme::Theme},
 };
 
-use crate::record::Record;
+use crate::{config_with::config_with, record::Record};
 
 fn lab() -> &'static Lab {
     labs::find("traces").unwrap()
 }
 
 fn config(set: &[(&str, &str)]) -> Config {
-    let knobs = (lab().knobs)();
-    let mut config = lab().config(None).unwrap();
-    for (key, value) in set {
-        config.set_text(&knobs, key, value).unwrap();
-    }
-    config
+    config_with("traces", None, set)
 }
 
 #[test]

@@ -9,11 +9,8 @@ use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     config::Value,
     labs,
-    models::{
-        ModelSpec,
-        bdh::{BdhSpec, export_state_dict},
-    },
-    store::{self, tensors},
+    models::bdh::{Bdh, BdhSpec},
+    store,
     telemetry::{
         Event, Measurement, Sample,
         measurements::{InterventionEffect, LogitLens, NeuronGraph},
@@ -22,12 +19,13 @@ use orrery::{
 };
 
 use crate::{
+    bdh_file::write_bdh,
     real_host::Desk,
     recorded,
     tiles::{Tile, painted, questions, rect_of, sized},
 };
 
-fn tile(view: &str, mirror: Mirror) -> Tile {
+pub fn tile(view: &str, mirror: Mirror) -> Tile {
     let lab = labs::find("trained_bdh").unwrap();
     let mut tile = Tile::new(view, mirror);
     tile.knobs = (lab.knobs)();
@@ -35,7 +33,7 @@ fn tile(view: &str, mirror: Mirror) -> Tile {
     tile
 }
 
-fn words(harness: &Harness<'_, Tile>) -> String {
+pub fn words(harness: &Harness<'_, Tile>) -> String {
     painted(harness).join(" ")
 }
 
@@ -207,10 +205,8 @@ fn a_reset_records_a_folder_of_checkpoints_again() {
     std::fs::create_dir(&made).unwrap();
     for step in [10, 20] {
         let spec = BdhSpec { d_model: 8, heads: 2, neurons: 32, layers: 2, ..BdhSpec::default() };
-        let model = ModelSpec::Bdh(spec.clone()).build(256, step, &Device::Cpu).unwrap();
-        let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-        let out = export_state_dict(&spec, &weights).unwrap();
-        tensors::write(&made.join(format!("step-{step}.safetensors")), &out.tensors, &out.metadata).unwrap();
+        let model = Bdh::new(&spec, 256, step, &Device::Cpu).unwrap();
+        write_bdh(&made.join(format!("step-{step}.safetensors")), &model);
     }
     let mut desk = Desk::new(&runs);
     desk.drop_folder(&made);

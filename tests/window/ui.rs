@@ -22,7 +22,7 @@ use egui_kittest::{
 use egui_tiles::TileId;
 use orrery::{
     config::{Config, ConfigError, FileKind, Knob, SettingKey, Value},
-    labs::{self, LABS, Lab, Pane, Preset},
+    labs::{LABS, Lab, Pane, Preset},
     telemetry::{
         Channel, Command, Event, Inbox, Level, Question, QuestionState, RunHandle, RunInfo, RunState, StepStats,
         VariantInfo,
@@ -41,6 +41,8 @@ use orrery::{
         widgets::number::grouped,
     },
 };
+
+use crate::waiting::step_until;
 
 // ---- a lab and a view for these tests ----
 
@@ -189,10 +191,7 @@ fn info(config: &Config) -> RunInfo {
         corpus: "mixture (generated), 1.2 MB, bytes".into(),
         vocab: 320,
         tokens_per_step: 1024,
-        folder: None,
-        inputs: vec![],
-        stages: vec![],
-        asks: vec![],
+        ..RunInfo::default()
     }
 }
 
@@ -371,14 +370,24 @@ pub struct Desktop {
     pub deliver: Sender<Delivery>,
 }
 
-/// The settings of a lab's preset (the first preset for `None`) with these changes.
-pub fn config_with(lab: &str, preset: Option<&str>, settings: &[(&str, &str)]) -> Config {
-    let lab = labs::find(lab).unwrap();
-    let mut config = lab.config(preset).unwrap();
-    for (key, value) in settings {
-        config.set_text(&(lab.knobs)(), key, value).unwrap();
+/// Replaces the text of a field.
+pub fn retype(harness: &mut Harness<'_, App>, field: &str, text: &str) {
+    harness.get_by_role_and_label(Role::TextInput, field).focus();
+    harness.run_steps(2);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+    harness.step();
+    harness.get_by_role_and_label(Role::TextInput, field).type_text(text);
+    harness.run_steps(3);
+}
+
+/// The window at rest, without a pointer; it was opened in the dark theme.
+pub fn rendered(harness: &mut Harness<'_, App>, dark: bool) -> image::RgbaImage {
+    if !dark {
+        harness.key_press(Key::D);
     }
-    config
+    harness.remove_cursor();
+    harness.run_steps(30);
+    harness.render().expect("rendered")
 }
 
 /// The application with the fake host, the real labs and these views. Without an `opening` it shows the gallery.
@@ -443,15 +452,8 @@ impl Desktop {
     /// # Panics
     /// After ten seconds.
     pub fn until(&mut self, what: &str, holds: impl Fn(&Desktop) -> bool) {
-        let begun = Instant::now();
-        loop {
-            self.harness.step();
-            if holds(self) {
-                return;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(10), "waited in vain: {what}");
-            std::thread::sleep(Duration::from_millis(3));
-        }
+        self.harness.step();
+        step_until(Duration::from_secs(10), self, |d| d.harness.step(), what, holds);
     }
 
     pub fn page(&self) -> &orrery::ui::page::Page {

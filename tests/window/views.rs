@@ -2,9 +2,9 @@
 //! window. The pictures are written into the target folder for a person to look at, in the dark theme only those of the
 //! view that `ORRERY_VIEW` names; `pictures` compares that theme with stored ones.
 
-use std::{fs, path::PathBuf};
+use std::{cell::Cell, fs, path::PathBuf, rc::Rc};
 
-use eframe::egui::{Rect, Shape, epaint::TextShape, vec2};
+use eframe::egui::{self, Rect, Shape, epaint::TextShape, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 
 use crate::{
@@ -326,6 +326,22 @@ fn a_swapped_in_word_stands_inside_its_field() {
     let word = places.into_iter().find(|place| field.contains(place.center())).expect("the word");
     let is_inside = word.left() >= field.left() + 4.0 && (word.center().y - field.center().y).abs() < 2.0;
     assert!(is_inside, "{word:?} in {field:?}");
+}
+
+#[test]
+fn the_digits_of_next_tokens_stand_beside_the_scroll_bar() {
+    let right = Rc::new(Cell::new(0.0));
+    let edge = Rc::clone(&right);
+    let draw = move |ui: &mut egui::Ui, tile: &mut Tile| {
+        edge.set(ui.max_rect().right());
+        tile.ui(ui);
+    };
+    let mut harness = unseen(sized(340.0, 300.0)).build_ui_state(draw, tile("next_tokens", recorded::twins()));
+    harness.run_steps(2);
+    let scroll = harness.ctx.global_style().spacing.scroll;
+    let over_the_view = scroll.bar_width - scroll.floating_allocated_width;
+    let bars = harness.get_by_label_contains("next tokens of coupled: ").rect();
+    assert!(bars.right() <= right.get() - over_the_view, "{bars:?} of {}", right.get());
 }
 
 #[test]

@@ -37,3 +37,16 @@ pub fn looking_every<R>(
         std::thread::sleep(pause);
     }
 }
+
+/// Draws frames of a window by `step` until `holds` is true, with a pause before each, because runs work meanwhile.
+///
+/// # Panics
+/// After `time`, with `what` in the message.
+pub fn step_until<D>(time: Duration, window: &mut D, step: impl Fn(&mut D), what: &str, holds: impl Fn(&D) -> bool) {
+    let begun = Instant::now();
+    while !holds(window) {
+        assert!(begun.elapsed() < time, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+        step(window);
+    }
+}

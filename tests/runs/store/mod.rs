@@ -49,10 +49,7 @@ fn info(variants: &[&str]) -> RunInfo {
         corpus: "mixture (generated), 1.2 MB, bytes".to_owned(),
         vocab: 320,
         tokens_per_step: 64,
-        folder: None,
-        inputs: vec![],
-        stages: vec![],
-        asks: vec![],
+        ..RunInfo::default()
     }
 }
 

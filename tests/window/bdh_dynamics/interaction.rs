@@ -8,14 +8,14 @@ use orrery::{
     config::{Config, Knob, Value},
     labs,
     telemetry::{
-        Command, Event, Measurement, Question, RunInfo, RunState, Sample, VariantInfo,
-        measurements::{BdhDynamicsChecks, BdhDynamicsWeights, BdhTheory, TheoryCurve},
+        Command, Event, Measurement, Payload, Question, RunInfo, RunState, Sample, VariantInfo,
+        measurements::{BdhTheory, TheoryCurve},
     },
     ui::{mirror::Mirror, plot},
 };
 
 use crate::{
-    recorded::bdh_dynamics as recorded,
+    recorded::{bare_sample, bdh_dynamics as recorded, characters},
     tiles::{Tile, click, questions, rect_of, sized},
 };
 
@@ -41,10 +41,7 @@ fn run(sampled: bool) -> Mirror {
         corpus: "harbour (generated), characters".into(),
         vocab: 40,
         tokens_per_step: 512,
-        folder: None,
-        inputs: vec![],
-        stages: vec![],
-        asks: vec![],
+        ..RunInfo::default()
     })));
     mirror.apply(Event::State(RunState::Paused));
     if sampled {
@@ -54,21 +51,13 @@ fn run(sampled: bool) -> Mirror {
 }
 
 fn tell(mirror: &mut Mirror, step: u64, request: Option<u64>, turns: bool) {
-    let parts = [
-        (BdhDynamicsWeights::CHANNEL, recorded::weights(step, 24, turns).into_payload()),
-        (BdhDynamicsChecks::CHANNEL, recorded::checks(24, turns).into_payload()),
-    ];
-    for (channel, payload) in parts {
-        mirror.apply(Event::Sample(Sample {
-            step,
-            variant: 0,
-            channel: channel.into(),
-            about: "typed text".into(),
-            tokens: recorded::TEXT.chars().map(String::from).collect(),
-            request,
-            payload: Arc::new(payload),
-        }));
+    for payload in [recorded::weights(step, 24, turns).into_payload(), recorded::checks(24, turns).into_payload()] {
+        mirror.apply(Event::Sample(Sample { step, request, ..of_text(payload) }));
     }
+}
+
+fn of_text(payload: Payload) -> Sample {
+    Sample { about: "typed text".into(), tokens: characters(recorded::TEXT), ..bare_sample(payload) }
 }
 
 fn tile(view: &str, mirror: Mirror) -> Harness<'static, Tile> {
@@ -258,15 +247,7 @@ fn a_trained_graph_is_chosen_and_runs_by_its_own_synapses() {
     mirror.apply(Event::Started(Arc::new(info)));
     mirror.apply(Event::State(RunState::Paused));
     tell(&mut mirror, 0, None, false);
-    mirror.apply(Event::Sample(Sample {
-        step: 0,
-        variant: 1,
-        channel: BdhDynamicsWeights::CHANNEL.into(),
-        about: "typed text".into(),
-        tokens: recorded::TEXT.chars().map(String::from).collect(),
-        request: None,
-        payload: Arc::new(recorded::graph_weights(0, 24).into_payload()),
-    }));
+    mirror.apply(Event::Sample(Sample { variant: 1, ..of_text(recorded::graph_weights(0, 24).into_payload()) }));
     let mut harness = tile("bdh_rules", mirror);
     let product = harness.state().csv.clone();
     assert!(harness.state().subtitle.starts_with("BDH"), "{}", harness.state().subtitle);
@@ -350,17 +331,10 @@ fn a_claim_is_asked_for_and_shown_when_it_is_answered() {
     assert_eq!(asked.args.get("claim"), Some(&Value::Text("capacity".into())));
     assert!(harness.state().csv.as_ref().is_none_or(|csv| !csv.contains("64,16")));
     let curve = TheoryCurve { name: "independent keys".into(), y: vec![16.0, 70.0].into() };
-    harness.state_mut().mirror.apply(Event::Sample(Sample {
-        step: 0,
-        variant: 0,
-        channel: BdhTheory::CHANNEL.into(),
-        about: "n = 128, seed 1".into(),
-        tokens: vec![],
-        request: Some(asked.request),
-        payload: Arc::new(
-            BdhTheory { claim: "capacity".into(), x: vec![64.0, 256.0].into(), curves: vec![curve] }.into_payload(),
-        ),
-    }));
+    let theory = BdhTheory { claim: "capacity".into(), x: vec![64.0, 256.0].into(), curves: vec![curve] };
+    let (about, request) = ("n = 128, seed 1".into(), Some(asked.request));
+    let sample = Sample { about, request, ..bare_sample(theory.into_payload()) };
+    harness.state_mut().mirror.apply(Event::Sample(sample));
     harness.step();
     harness.step();
     let csv = harness.state().csv.clone().unwrap_or_default();

@@ -10,7 +10,7 @@ use orrery::{
     ui::app::{App, Opening, Start},
 };
 
-use crate::{ui::config_with, waiting::until_within};
+use crate::{config_with::config_with, waiting::until_within};
 
 fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
     until_within(Duration::from_secs(120), harness, what, found)

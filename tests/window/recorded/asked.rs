@@ -1,18 +1,22 @@
 //! Runs the probes whose answers are stored in `answers`, on small models with random weights. Only the test that
 //! writes these files uses this module.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path};
 
 use candle_core::{Device, Tensor};
 use orrery::{
     config::{Value, select_arguments},
     corpus::{self, Corpus},
-    models::{ModelSpec, Trainable, bdh::BdhSpec},
+    models::{
+        ModelSpec, Trainable,
+        bdh::{Bdh, BdhSpec},
+    },
     probe::{self, ProbeContext},
     telemetry::{Args, Sample},
 };
 
-use super::Noise;
+use super::{Noise, bare_sample};
+use crate::bdh_file::write_bdh;
 
 /// The vocabulary of the models: all bytes.
 const VOCAB: usize = 256;
@@ -68,15 +72,7 @@ fn ask_probes(probes: &[&str], step: u64, mut model: Box<dyn Trainable>, seed: u
         let mut subject =
             ProbeContext { seed, ..ProbeContext::standalone(model.as_mut(), &corpus, &Device::Cpu, &args) };
         for f in probe.ask(&mut subject).unwrap() {
-            all.push(Sample {
-                step,
-                variant: 0,
-                channel: f.payload.channel().unwrap().into(),
-                about: f.about,
-                tokens: f.tokens,
-                request: None,
-                payload: Arc::new(f.payload),
-            });
+            all.push(Sample { step, about: f.about, tokens: f.tokens, ..bare_sample(f.payload) });
         }
     }
     all
@@ -103,11 +99,8 @@ fn reading(probes: &[&str], args: &Args) -> Vec<Sample> {
 /// from a file. The pictures show the file's name, so it is fixed.
 fn other_model() -> std::path::PathBuf {
     let spec = BdhSpec { d_model: 16, heads: 2, neurons: 96, layers: 3, ..BdhSpec::default() };
-    let model = ModelSpec::Bdh(spec.clone()).build(VOCAB, 5, &Device::Cpu).unwrap();
-    let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-    let out = orrery::models::bdh::export_state_dict(&spec, &weights).unwrap();
     let path = tempfile::tempdir().unwrap().keep().join("second-model.safetensors");
-    orrery::store::tensors::write(&path, &out.tensors, &out.metadata).unwrap();
+    write_bdh(&path, &Bdh::new(&spec, VOCAB, 5, &Device::Cpu).unwrap());
     path
 }
 

@@ -96,10 +96,7 @@ fn info(variants: &[(&str, &str, &str, u64, usize)]) -> RunInfo {
         corpus: "mixture (generated), 1.2 MB, bytes".into(),
         vocab: 320,
         tokens_per_step: 1024,
-        folder: None,
-        inputs: vec![],
-        stages: vec![],
-        asks: vec![],
+        ..RunInfo::default()
     }
 }
 
@@ -204,28 +201,13 @@ fn samples(events: &mut Vec<Event>, variants: usize) {
         answers::tell_graph(events, step);
         measured(events, step, "held-out window 3", staircase(step), SENTENCE);
         for variant in 0..variants {
-            events.push(Event::Sample(Sample {
-                step,
-                variant,
-                channel: AttentionMaps::CHANNEL.into(),
-                request: None,
-                about: "held-out window 3".to_owned(),
-                tokens: SENTENCE.chars().map(String::from).collect(),
-                payload: Arc::new(attention(step, variant).into_payload()),
-            }));
+            let maps = bare_sample(attention(step, variant).into_payload());
+            let (about, tokens) = ("held-out window 3".into(), characters(SENTENCE));
+            events.push(Event::Sample(Sample { step, variant, about, tokens, ..maps }));
             let chain = chains::chain(&attention(step, variant), 0).into_payload();
             sample_of(events, variant, step, chain);
-            let payload = Arc::new(statistics(step, variant).into_payload());
-            let (channel, about) = (AttentionStatistics::CHANNEL.into(), "4 held-out windows of 128 tokens".to_owned());
-            events.push(Event::Sample(Sample {
-                step,
-                variant,
-                channel,
-                request: None,
-                about,
-                tokens: vec![],
-                payload,
-            }));
+            let statistics = statistics(step, variant).into_payload();
+            of_variant(events, variant, step, "4 held-out windows of 128 tokens", statistics);
         }
         measured(events, step, "held-out window 3, 76 tokens", residual(step), "");
         let paths = query_keys::paths(step, query_keys::Steps::default());
@@ -277,15 +259,9 @@ fn samples(events: &mut Vec<Event>, variants: usize) {
     let likely =
         vec![spaced("\u{b6}", 0.34), spaced("\u{b7}", 0.31), spaced("s", 0.1), spaced("e", 0.05), spaced("o", 0.02)];
     let of_twin = NextTokens { likely, continuation: " the the there was a".to_owned(), ..next };
-    events.push(Event::Sample(Sample {
-        step: STEPS,
-        variant: 1,
-        channel: NextTokens::CHANNEL.into(),
-        request: None,
-        about: "held-out passage 0, 74 tokens".to_owned(),
-        tokens: SENTENCE.chars().map(|c| c.to_string()).collect(),
-        payload: Arc::new(of_twin.into_payload()),
-    }));
+    let (about, tokens) = ("held-out passage 0, 74 tokens".into(), characters(SENTENCE));
+    let of_twin = bare_sample(of_twin.into_payload());
+    events.push(Event::Sample(Sample { step: STEPS, variant: 1, about, tokens, ..of_twin }));
     for step in (0..=STEPS).step_by(50) {
         let about = "token 31 \u{201c}y\u{201d} of a held-out passage 0, 32 tokens";
         measured(events, step, about, chains::generator_distance(step), "");
@@ -294,7 +270,7 @@ fn samples(events: &mut Vec<Event>, variants: usize) {
     }
     let causality = causality().into_payload();
     let about = "the sentence as typed, token 30: d \u{2192} x";
-    sample(events, STEPS, Causality::CHANNEL, about, causality, SENTENCE, Some(1));
+    sample(events, STEPS, about, causality, SENTENCE, Some(1));
 }
 
 /// The curves of Observation 8 of the BDH paper, which follow from a formula.
@@ -304,59 +280,44 @@ fn theory() -> BdhTheory {
     BdhTheory { claim: "l1".into(), x: found.x.into(), curves: curves.collect() }
 }
 
-/// Appends a scheduled sample of a variant about `SENTENCE`.
-fn sample_of(events: &mut Vec<Event>, variant: usize, step: u64, payload: Payload) {
-    events.push(Event::Sample(Sample {
-        step,
-        variant,
+/// A scheduled sample of the first variant at step 0, without a text.
+pub fn bare_sample(payload: Payload) -> Sample {
+    Sample {
+        step: 0,
+        variant: 0,
         channel: payload.channel().unwrap_or_default().into(),
-        about: "held-out passage 0, 76 tokens".into(),
-        tokens: SENTENCE.chars().map(String::from).collect(),
+        about: String::new(),
+        tokens: vec![],
         request: None,
         payload: Arc::new(payload),
-    }));
+    }
+}
+
+/// The characters of a text, each a token.
+pub fn characters(text: &str) -> Vec<String> {
+    text.chars().map(String::from).collect()
+}
+
+/// Appends a scheduled sample of a variant about `SENTENCE`.
+fn sample_of(events: &mut Vec<Event>, variant: usize, step: u64, payload: Payload) {
+    let (about, tokens) = ("held-out passage 0, 76 tokens".into(), characters(SENTENCE));
+    events.push(Event::Sample(Sample { step, variant, about, tokens, ..bare_sample(payload) }));
 }
 
 /// Appends a scheduled sample of a variant without a text.
 fn of_variant(events: &mut Vec<Event>, variant: usize, step: u64, about: &str, payload: Payload) {
-    events.push(Event::Sample(Sample {
-        step,
-        variant,
-        channel: payload.channel().unwrap_or_default().into(),
-        about: about.into(),
-        tokens: vec![],
-        request: None,
-        payload: Arc::new(payload),
-    }));
+    events.push(Event::Sample(Sample { step, variant, about: about.into(), ..bare_sample(payload) }));
 }
 
 /// Appends a scheduled sample of the first variant.
 fn measured<M: Measurement>(events: &mut Vec<Event>, step: u64, about: &str, measurement: M, text: &str) {
-    sample(events, step, M::CHANNEL, about, measurement.into_payload(), text, None);
+    sample(events, step, about, measurement.into_payload(), text, None);
 }
 
-fn sample(
-    events: &mut Vec<Event>,
-    step: u64,
-    channel: &str,
-    about: &str,
-    payload: Payload,
-    text: &str,
-    request: Option<u64>,
-) {
-    events.push(Event::Sample(Sample {
-        step,
-        variant: 0,
-        channel: channel.into(),
-        about: about.into(),
-        tokens: if channel.starts_with("flow.") {
-            flow::TOKENS.map(str::to_owned).to_vec()
-        } else {
-            text.chars().map(String::from).collect()
-        },
-        request,
-        payload: Arc::new(payload),
-    }));
+fn sample(events: &mut Vec<Event>, step: u64, about: &str, payload: Payload, text: &str, request: Option<u64>) {
+    let is_flow = payload.channel().is_some_and(|channel| channel.starts_with("flow."));
+    let tokens = if is_flow { flow::TOKENS.map(str::to_owned).to_vec() } else { characters(text) };
+    events.push(Event::Sample(Sample { step, about: about.into(), tokens, request, ..bare_sample(payload) }));
 }
 
 fn staircase(step: u64) -> Staircase {

@@ -104,7 +104,7 @@ pub fn tell(mirror: &mut Mirror) {
     let mut events = vec![];
     for (channel, payload) in all {
         let payload = Payload::decode(channel, payload).unwrap_or_else(|e| panic!("{channel}: {e}"));
-        sample(&mut events, STEPS, channel, "made up", payload, "", None);
+        sample(&mut events, STEPS, "made up", payload, "", None);
     }
     let maps = attention(STEPS, 0).layers;
     let long = LongAttentionMaps { thumbnails: maps.clone(), layers: maps };

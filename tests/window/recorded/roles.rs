@@ -1,8 +1,6 @@
 //! Made-up measurements, with values of a realistic size, of grammatical roles: their accuracy with a network and with
 //! a tagger, and the settling of a sentence.
 
-use std::sync::Arc;
-
 use orrery::{
     corpus::generated::grammar_roles::Role,
     telemetry::{
@@ -11,7 +9,7 @@ use orrery::{
     },
 };
 
-use super::Noise;
+use super::{Noise, bare_sample};
 
 const WORDS: [&str; 7] = ["the", "big", "cat", "chases", "a", "small", "dog"];
 const ROLES: [&str; 7] = ["det_agent", "adj_agent", "noun_agent", "verb", "det_patient", "adj_patient", "noun_patient"];
@@ -38,15 +36,8 @@ pub fn tell(events: &mut Vec<Event>, steps: &[u64]) {
 }
 
 fn apply(events: &mut Vec<Event>, (variant, step): (usize, u64), about: &str, tokens: &[&str], payload: Payload) {
-    events.push(Event::Sample(Sample {
-        step,
-        variant,
-        channel: payload.channel().unwrap_or_default().into(),
-        about: about.into(),
-        tokens: tokens.iter().map(|t| (*t).to_owned()).collect(),
-        request: None,
-        payload: Arc::new(payload),
-    }));
+    let tokens = tokens.iter().map(|t| (*t).to_owned()).collect();
+    events.push(Event::Sample(Sample { step, variant, about: about.into(), tokens, ..bare_sample(payload) }));
 }
 
 fn accuracy(representations: Vec<RoleRepresentation>) -> RoleAccuracy {

@@ -1,7 +1,5 @@
 //! Made-up measurements, with values of a realistic size, of a model of trace blocks that reads a text.
 
-use std::sync::Arc;
-
 use orrery::telemetry::{
     Array, Event, Measurement, Sample,
     measurements::{
@@ -10,7 +8,7 @@ use orrery::telemetry::{
     },
 };
 
-use super::{Noise, of_variant};
+use super::{Noise, bare_sample, characters, of_variant};
 
 const TEXT: &str = "The ferry left at dawn, and the baker";
 const WRITTEN: &str = " was not here";
@@ -31,17 +29,9 @@ pub fn tell(events: &mut Vec<Event>, steps: &[u64]) {
             let about = "16 held-out texts of 512 tokens";
             of_variant(events, variant, step, about, positions(learned, variant).into_payload());
             let about = "held-out passage 0, 37 tokens, then 13 that it wrote";
-            let payload = reading(learned, variant).into_payload();
-            let all = format!("{TEXT}{WRITTEN}");
-            events.push(Event::Sample(Sample {
-                step,
-                variant,
-                channel: TraceReading::CHANNEL.into(),
-                about: about.into(),
-                tokens: all.chars().map(String::from).collect(),
-                request: None,
-                payload: Arc::new(payload),
-            }));
+            let tokens = characters(&format!("{TEXT}{WRITTEN}"));
+            let read = bare_sample(reading(learned, variant).into_payload());
+            events.push(Event::Sample(Sample { step, variant, about: about.into(), tokens, ..read }));
         }
     }
 }
