@@ -87,8 +87,8 @@ pub fn available() -> Vec<(&'static str, Arch)> {
 
 #[inline]
 fn chosen() -> &'static Result<CodePath, String> {
-    static CHOSEN: OnceLock<Result<CodePath, String>> = OnceLock::new();
-    CHOSEN.get_or_init(|| choose(std::env::var_os(VARIABLE).as_deref()))
+    static CODE_PATH: OnceLock<Result<CodePath, String>> = OnceLock::new();
+    CODE_PATH.get_or_init(|| choose(std::env::var_os(VARIABLE).as_deref()))
 }
 
 fn choose(wanted: Option<&OsStr>) -> Result<CodePath, String> {

@@ -20,8 +20,8 @@ use candle_core::{
 
 /// Threads of a block, eight warps.
 const THREADS: u32 = 256;
-/// Threads of a warp, which takes one row.
-const WARP: usize = 32;
+/// The number of threads of a warp; each warp processes one row.
+const WARP_THREADS: usize = 32;
 
 /// A kernel and the one stream of its card.
 struct Kernel {
@@ -89,7 +89,7 @@ fn over_values(n: usize, max_blocks: u32) -> LaunchConfig {
 
 /// The launch of a kernel over rows.
 fn over_rows(rows: usize) -> Result<LaunchConfig> {
-    let blocks = u32::try_from((rows * WARP).div_ceil(THREADS as usize))?;
+    let blocks = u32::try_from((rows * WARP_THREADS).div_ceil(THREADS as usize))?;
     Ok(LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 })
 }
 

@@ -1,4 +1,4 @@
-//! The one place where numbers come back from a device.
+//! Copies numbers from a device to the host. All such copies are made here, because each one waits for the device.
 
 use candle_core::{D, DType, Device, Result, Tensor};
 

@@ -118,7 +118,7 @@ pub fn weight_grad_accumulate(out: &mut [f32], [o, i]: [usize; 2], pairs: &[[&[f
         threads::run_chunks(out, step * i, |task, out| {
             for (at, [g, x]) in pairs.iter().enumerate() {
                 let n = g.len() / o;
-                let g = View::new(g, n, o).t().part(task * step, 0, out.len() / i, n);
+                let g = View::new(g, n, o).t().submatrix(task * step, 0, out.len() / i, n);
                 gemm(out, g, View::new(x, n, i), 1.0, accumulate || at > 0);
             }
         });
@@ -129,7 +129,7 @@ pub fn weight_grad_accumulate(out: &mut [f32], [o, i]: [usize; 2], pairs: &[[&[f
         threads::for_each(widths.len(), panels.into_iter().enumerate(), |(task, mut panel)| {
             for (at, [g, x]) in pairs.iter().enumerate() {
                 let n = g.len() / o;
-                let x = View::new(x, n, i).part(0, task * step, n, widths[task]);
+                let x = View::new(x, n, i).submatrix(0, task * step, n, widths[task]);
                 panel.gemm(0, View::new(g, n, o).t(), x, accumulate || at > 0);
             }
         });

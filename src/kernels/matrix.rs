@@ -1,4 +1,4 @@
-//! Matrices as views of plain slices, and parts of them that tasks write.
+//! Matrices as views of plain slices, and disjoint parts of them for tasks to write.
 
 use std::marker::PhantomData;
 
@@ -11,26 +11,26 @@ pub struct View<'a> {
     data: &'a [f32],
     rows: usize,
     cols: usize,
-    row_step: usize,
-    col_step: usize,
+    row_stride: usize,
+    col_stride: usize,
 }
 
 impl<'a> View<'a> {
     /// The first `rows * cols` values of `data`.
     pub fn new(data: &'a [f32], rows: usize, cols: usize) -> Self {
-        Self { data: &data[..rows * cols], rows, cols, row_step: cols, col_step: 1 }
+        Self { data: &data[..rows * cols], rows, cols, row_stride: cols, col_stride: 1 }
     }
 
     /// A view of rows and columns at these strides, beginning with the first value of `data`.
     #[cfg(test)]
-    pub fn with_strides(data: &'a [f32], [rows, cols]: [usize; 2], [row_step, col_step]: [usize; 2]) -> Self {
-        assert!((rows - 1) * row_step + (cols - 1) * col_step < data.len(), "({rows}, {cols}) of {}", data.len());
-        Self { data, rows, cols, row_step, col_step }
+    pub fn with_strides(data: &'a [f32], [rows, cols]: [usize; 2], [row_stride, col_stride]: [usize; 2]) -> Self {
+        assert!((rows - 1) * row_stride + (cols - 1) * col_stride < data.len(), "({rows}, {cols}) of {}", data.len());
+        Self { data, rows, cols, row_stride, col_stride }
     }
 
     /// The transpose; no value moves.
     pub fn t(self) -> Self {
-        Self { rows: self.cols, cols: self.rows, row_step: self.col_step, col_step: self.row_step, ..self }
+        Self { rows: self.cols, cols: self.rows, row_stride: self.col_stride, col_stride: self.row_stride, ..self }
     }
 
     /// Number of rows.
@@ -45,7 +45,7 @@ impl<'a> View<'a> {
 
     /// Distance from one row to the next, and from one column to the next, in values.
     pub fn strides(self) -> [usize; 2] {
-        [self.row_step, self.col_step]
+        [self.row_stride, self.col_stride]
     }
 
     /// The slice it lies in, beginning with its first value.
@@ -55,24 +55,24 @@ impl<'a> View<'a> {
 
     /// The value at a row and column.
     pub fn at(self, row: usize, col: usize) -> f32 {
-        self.data[row * self.row_step + col * self.col_step]
+        self.data[row * self.row_stride + col * self.col_stride]
     }
 
     /// The values of a row whose columns are adjacent in memory.
     pub fn row(self, row: usize) -> &'a [f32] {
-        debug_assert_eq!(self.col_step, 1);
-        &self.data[row * self.row_step..][..self.cols]
+        debug_assert_eq!(self.col_stride, 1);
+        &self.data[row * self.row_stride..][..self.cols]
     }
 
-    /// The address of a value; it may be read where the value is one of the view's.
+    /// The address of a value, which may be read if the value belongs to the view.
     pub fn address(self, row: usize, col: usize) -> *const f32 {
-        self.data.as_ptr().wrapping_add(row * self.row_step + col * self.col_step)
+        self.data.as_ptr().wrapping_add(row * self.row_stride + col * self.col_stride)
     }
 
     /// `rows` rows from `row` on, `cols` columns of them from `col` on.
-    pub fn part(self, row: usize, col: usize, rows: usize, cols: usize) -> Self {
+    pub fn submatrix(self, row: usize, col: usize, rows: usize, cols: usize) -> Self {
         assert!(row + rows <= self.rows && col + cols <= self.cols, "({rows}, {cols}) from ({row}, {col})");
-        let from = (row * self.row_step + col * self.col_step).min(self.data.len());
+        let from = (row * self.row_stride + col * self.col_stride).min(self.data.len());
         Self { data: &self.data[from..], rows, cols, ..self }
     }
 }

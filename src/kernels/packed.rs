@@ -47,7 +47,7 @@ impl Packed {
             for p in (0..k).step_by(DEPTH) {
                 let depth = DEPTH.min(k - p);
                 for (j, panel) in panels[p * wide..][..depth * wide].chunks_exact_mut(depth * width).enumerate() {
-                    pack_panel(panel, b.part(p, j * width, depth, width.min(n - j * width)), width);
+                    pack_panel(panel, b.submatrix(p, j * width, depth, width.min(n - j * width)), width);
                 }
             }
         });
@@ -139,10 +139,10 @@ impl Packed {
                     rows: m,
                     k: end - p,
                     a: a.address(0, p - rows.start),
-                    a_steps: a.strides(),
+                    a_strides: a.strides(),
                     b: b.as_ptr(),
-                    b_step: width,
-                    panel_step: depth * width,
+                    b_stride: width,
+                    panel_stride: depth * width,
                     to,
                     step,
                     cols: taken,
@@ -207,10 +207,10 @@ pub unsafe fn gemm_unchecked(dst: *mut f32, step: usize, a: View, b: View, scale
                     rows: m,
                     k: depth,
                     a: a.address(0, p),
-                    a_steps: a.strides(),
+                    a_strides: a.strides(),
                     b: b.address(p, j),
-                    b_step: b.strides()[0],
-                    panel_step: tile::width(),
+                    b_stride: b.strides()[0],
+                    panel_stride: tile::width(),
                     to,
                     step,
                     cols,
@@ -226,9 +226,10 @@ pub unsafe fn gemm_unchecked(dst: *mut f32, step: usize, a: View, b: View, scale
                 let cols = packed.min(n - j);
                 let panels = &mut buffer[start..][..depth * cols.next_multiple_of(width)];
                 for (i, panel) in panels.chunks_exact_mut(depth * width).enumerate() {
-                    pack_panel(panel, b.part(p, j + i * width, depth, width.min(cols - i * width)), width);
+                    pack_panel(panel, b.submatrix(p, j + i * width, depth, width.min(cols - i * width)), width);
                 }
-                let strip = Strip { b: panels.as_ptr(), b_step: width, panel_step: depth * width, ..strip(j, cols) };
+                let strip =
+                    Strip { b: panels.as_ptr(), b_stride: width, panel_stride: depth * width, ..strip(j, cols) };
                 // SAFETY: as above for a and dst, of which `cols` columns begin at j; the panels have `depth` rows of `width`
                 // values, whole vectors that hold `cols` columns, and are as wide as a tile where there are several.
                 unsafe { strip.run() }
@@ -238,13 +239,13 @@ pub unsafe fn gemm_unchecked(dst: *mut f32, step: usize, a: View, b: View, scale
 }
 
 /// Columns of a left side that lie so far apart, in values, share few sets of the first-level cache.
-const FAR: usize = 1024;
+const CACHE_ALIASING_STRIDE: usize = 1024;
 
 /// True for a transposed left side with columns far apart that is read for several panels. Tiles of 16 columns take too
 /// little time for each column for the second-level cache to hide behind.
 fn packs_left(a: View, n: usize) -> bool {
-    let [row_step, col_step] = a.strides();
-    row_step == 1 && col_step >= FAR && a.rows() >= LINE && n >= 4 * LINE && tile::width() <= LINE
+    let [row_stride, col_stride] = a.strides();
+    row_stride == 1 && col_stride >= CACHE_ALIASING_STRIDE && a.rows() >= LINE && n >= 4 * LINE && tile::width() <= LINE
 }
 
 /// [`gemm_unchecked`] with the left side copied to rows, some at a time, in a buffer of the thread's own.
@@ -255,19 +256,19 @@ unsafe fn gemm_left_packed(dst: *mut f32, step: usize, a: View, b: View, scale: 
     /// Rows at a time: few enough for them to stay in the second-level cache.
     const ROWS: usize = 512;
     thread_local! {
-        static ROWS_OF_A: RefCell<Vec<f32>> = const { RefCell::new(vec![]) };
+        static ROW_BUFFER: RefCell<Vec<f32>> = const { RefCell::new(vec![]) };
     }
-    ROWS_OF_A.with_borrow_mut(|buffer| {
+    ROW_BUFFER.with_borrow_mut(|buffer| {
         if buffer.is_empty() {
             buffer.resize(ROWS * DEPTH, 0.0);
         }
         for row in (0..a.rows()).step_by(ROWS) {
             for p in (0..b.rows()).step_by(DEPTH) {
                 let (rows, depth) = (ROWS.min(a.rows() - row), DEPTH.min(b.rows() - p));
-                let columns = a.part(row, p, rows, depth);
+                let columns = a.submatrix(row, p, rows, depth);
                 transpose::transpose(columns.values(), [depth, rows], a.strides()[1], buffer, depth);
                 let to = dst.wrapping_add(row * step);
-                let (a, b) = (View::new(buffer, rows, depth), b.part(p, 0, depth, b.cols()));
+                let (a, b) = (View::new(buffer, rows, depth), b.submatrix(p, 0, depth, b.cols()));
                 // SAFETY: these rows of dst are among those of the contract; a has as many columns as b has rows.
                 unsafe { gemm_unchecked(to, step, a, b, scale, accumulate || p > 0) }
             }
@@ -428,7 +429,7 @@ mod tests {
             let all = View::new(&b, k, n);
             let mut found = vec![f32::NAN; m * cols.len()];
             Packed::new(all).matmul_part(&mut found, a, rows.clone(), cols.clone(), 1.0);
-            let own = Packed::new(all.part(rows.start, cols.start, rows.len(), cols.len()));
+            let own = Packed::new(all.submatrix(rows.start, cols.start, rows.len(), cols.len()));
             let mut wanted = vec![f32::NAN; found.len()];
             own.matmul(&mut wanted, a, 1.0);
             for (f, w) in found.iter().zip(&wanted) {
@@ -443,7 +444,7 @@ mod tests {
         ) {
             let (a, b) = (test_values(m * k, 1), test_values(k * n, 2));
             let b = View::new(&b, k, n);
-            let step = if far { FAR } else { m };
+            let step = if far { CACHE_ALIASING_STRIDE } else { m };
             let mut columns = vec![f32::NAN; k * step];
             for (p, column) in columns.chunks_exact_mut(step).enumerate() {
                 (0..m).for_each(|i| column[i] = a[i * k + p]);

@@ -93,7 +93,7 @@ pub fn exp_shifted_sum<S: Simd>(simd: S, x: &mut [f32], shift: f32) -> f32 {
 /// ln 2 as a sum of two numbers; products of the first with small integers are exact.
 const LN2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
 /// 1.5 * 2^23: adding it rounds to an integer, which is then in the low bits of the sum.
-const ROUND: f32 = 12_582_912.0;
+const ROUND_TO_INTEGER: f32 = 12_582_912.0;
 /// Coefficients of (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2, from the fifth power down (Cephes, `expf`).
 const POWERS: [f32; 6] = [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5];
 
@@ -108,8 +108,9 @@ pub fn exp_vector<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
 pub fn exp_unrolled<S: Simd, const U: usize>(simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
     let all = |v: f32| simd.splat_f32s(v);
     let x = clamp(simd, x, [-87.0, 88.0]);
-    let shifted = unrolled::<S, U>(simd, |u| simd.mul_add_f32s(x[u], all(std::f32::consts::LOG2_E), all(ROUND)));
-    let n = unrolled::<S, U>(simd, |u| simd.sub_f32s(shifted[u], all(ROUND)));
+    let shifted =
+        unrolled::<S, U>(simd, |u| simd.mul_add_f32s(x[u], all(std::f32::consts::LOG2_E), all(ROUND_TO_INTEGER)));
+    let n = unrolled::<S, U>(simd, |u| simd.sub_f32s(shifted[u], all(ROUND_TO_INTEGER)));
     let r = unrolled::<S, U>(simd, |u| simd.mul_add_f32s(n[u], all(-LN2[0]), x[u]));
     let r = unrolled::<S, U>(simd, |u| simd.mul_add_f32s(n[u], all(-LN2[1]), r[u]));
     let p = polynomial(simd, &POWERS, r);

@@ -164,12 +164,12 @@ kernel! {
     /// out = a b; the columns of b lie side by side.
     fn multiply(simd, out: &'a mut [f32], rows: &'a [&'a [Entry]], b: View<'a>) {
         /// Vectors that are summed at a time: enough chains for the processor, and few enough for its registers.
-        const VECTORS: usize = 8;
+        const VECTORS_PER_SUM: usize = 8;
         let (n, mut from) = (b.cols(), 0);
         out.fill(0.0);
-        while n - from >= VECTORS * S::F32_LANES {
-            add_vectors::<S, VECTORS>(simd, out, rows, b, from);
-            from += VECTORS * S::F32_LANES;
+        while n - from >= VECTORS_PER_SUM * S::F32_LANES {
+            add_vectors::<S, VECTORS_PER_SUM>(simd, out, rows, b, from);
+            from += VECTORS_PER_SUM * S::F32_LANES;
         }
         while n - from >= S::F32_LANES {
             add_vectors::<S, 1>(simd, out, rows, b, from);

@@ -16,7 +16,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::buffers::build_vec;
 
-/// The helper threads besides the calling one; none if one thread is set.
+/// The helper threads that work in addition to the calling one; `None` if one thread is set.
 static HELPERS: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
 
 thread_local! {
@@ -24,7 +24,7 @@ thread_local! {
     static IN_TASK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Locks a mutex; one that a thread held while it panicked too.
+/// Locks a mutex, also if it is poisoned because a thread panicked while holding it.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

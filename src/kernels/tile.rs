@@ -55,13 +55,13 @@ pub struct Strip {
     pub k: usize,
     pub a: *const f32,
     /// Distance from one row of a to the next, and from one column to the next, in values.
-    pub a_steps: [usize; 2],
+    pub a_strides: [usize; 2],
     /// `k` rows of the first panel, read in whole vectors.
     pub b: *const f32,
     /// Distance from one row of a panel to the next.
-    pub b_step: usize,
+    pub b_stride: usize,
     /// Distance from one panel to the next.
-    pub panel_step: usize,
+    pub panel_stride: usize,
     pub to: *mut f32,
     /// Distance from one row of the result to the next.
     pub step: usize,
@@ -103,12 +103,12 @@ impl Strip {
     /// The same operand without the first panels, each `width` columns wide; the last may be narrower.
     #[inline(always)]
     fn skip_panels(self, panels: usize, width: usize) -> Self {
-        let (b, cols) = (self.b.wrapping_add(panels * self.panel_step), self.cols.saturating_sub(panels * width));
+        let (b, cols) = (self.b.wrapping_add(panels * self.panel_stride), self.cols.saturating_sub(panels * width));
         Self { b, cols, ..self.skip_columns(panels * width) }
     }
 }
 
-/// Made by [`Strip::run_on`] alone, on whose contract it relies.
+/// Only [`Strip::run_on`] constructs it, because it relies on that function's contract.
 struct Run(Strip);
 
 impl WithSimd for Run {
@@ -208,11 +208,11 @@ unsafe fn row<S: Simd, const W: usize, const P: usize>(simd: S, s: Strip) {
             let left = simd.splat_f32s(*a);
             for q in 0..P {
                 for j in 0..W {
-                    let right = b.add(q * s.panel_step + j * lanes).cast::<S::f32s>().read_unaligned();
+                    let right = b.add(q * s.panel_stride + j * lanes).cast::<S::f32s>().read_unaligned();
                     sums[q][j] = simd.mul_add_f32s(left, right, sums[q][j]);
                 }
             }
-            (a, b) = (a.wrapping_add(s.a_steps[1]), b.wrapping_add(s.b_step));
+            (a, b) = (a.wrapping_add(s.a_strides[1]), b.wrapping_add(s.b_stride));
         }
         let edge = Edge { lanes, full: W, last: 0 };
         let mut s = s;
@@ -227,7 +227,7 @@ unsafe fn row<S: Simd, const W: usize, const P: usize>(simd: S, s: Strip) {
         match s.addends {
             [None, None] => panels!(plain),
             [Some(_), None] => panels!(added),
-            _ => panels!(any),
+            _ => panels!(masked),
         }
     }
 }
@@ -243,7 +243,7 @@ unsafe fn strip<S: Simd, const W: usize>(simd: S, mut s: Strip) {
         while s.rows >= ROWS {
             tile::<S, W, ROWS>(simd, s);
             s.rows -= ROWS;
-            s.a = s.a.wrapping_add(ROWS * s.a_steps[0]);
+            s.a = s.a.wrapping_add(ROWS * s.a_strides[0]);
             s.to = s.to.wrapping_add(ROWS * s.step);
             s.addends = s.addends.map(|addend| addend.map(|(at, step)| (at.wrapping_add(ROWS * step), step)));
         }
@@ -266,7 +266,7 @@ unsafe fn strip<S: Simd, const W: usize>(simd: S, mut s: Strip) {
 #[expect(clippy::needless_range_loop, reason = "loops that the compiler unrolls even where it hardly optimises")]
 unsafe fn tile<S: Simd, const W: usize, const R: usize>(simd: S, s: Strip) {
     let lanes = S::F32_LANES;
-    let ([row_step, col_step], scale) = (s.a_steps, simd.splat_f32s(s.scale));
+    let ([row_stride, col_stride], scale) = (s.a_strides, simd.splat_f32s(s.scale));
     let mut sums = [[simd.splat_f32s(0.0); W]; R];
     let (mut a, mut b) = (s.a, s.b);
     // the addends are needed when the sums are done
@@ -286,12 +286,12 @@ unsafe fn tile<S: Simd, const W: usize, const R: usize>(simd: S, s: Strip) {
                 right[j] = b.add(j * lanes).cast::<S::f32s>().read_unaligned();
             }
             for r in 0..R {
-                let left = simd.splat_f32s(*a.add(r * row_step));
+                let left = simd.splat_f32s(*a.add(r * row_stride));
                 for j in 0..W {
                     sums[r][j] = simd.mul_add_f32s(left, right[j], sums[r][j]);
                 }
             }
-            (a, b) = (a.wrapping_add(col_step), b.wrapping_add(s.b_step));
+            (a, b) = (a.wrapping_add(col_stride), b.wrapping_add(s.b_stride));
         }
         // rows are named by constants: sums indexed by a number the compiler does not know would leave the registers
         let edge = Edge { lanes, full: s.cols / lanes, last: s.cols % lanes };
@@ -301,7 +301,7 @@ unsafe fn tile<S: Simd, const W: usize, const R: usize>(simd: S, s: Strip) {
         match (s.addends, s.cols == W * lanes) {
             ([None, None], true) => rows!(plain: 0 1 2 3 4 5),
             ([Some(_), None], true) => rows!(added: 0 1 2 3 4 5),
-            _ => rows!(any: 0 1 2 3 4 5),
+            _ => rows!(masked: 0 1 2 3 4 5),
         }
     }
 }
@@ -349,7 +349,7 @@ impl Strip {
     /// # Safety
     /// That of [`Strip::run`].
     #[inline(always)]
-    unsafe fn any<S: Simd, const W: usize>(self, simd: S, sums: [S::f32s; W], r: usize, scale: S::f32s, edge: Edge) {
+    unsafe fn masked<S: Simd, const W: usize>(self, simd: S, sums: [S::f32s; W], r: usize, scale: S::f32s, edge: Edge) {
         // SAFETY: row r of the result and of the addends have `cols` values (the contract), and `edge` ends there.
         unsafe {
             let [first, second] = self.addends;
@@ -446,10 +446,10 @@ mod tests {
                 rows: rows.len(),
                 k,
                 a: self.a[rows.start * k..].as_ptr(),
-                a_steps: [k, 1],
+                a_strides: [k, 1],
                 b: self.b.as_ptr(),
-                b_step: n.next_multiple_of(16),
-                panel_step: widths(arch)[0],
+                b_stride: n.next_multiple_of(16),
+                panel_stride: widths(arch)[0],
                 to: out.as_mut_ptr(),
                 step: n,
                 cols: n,

@@ -46,7 +46,7 @@ impl Transpose<'_> {
 
     /// Transposes in squares, and the rest value by value.
     #[inline(always)]
-    fn by_squares<Q: Square>(self, square: Q) {
+    fn blocked<Q: Square>(self, square: Q) {
         let side = Q::SIDE;
         let Transpose { x, rows, cols, step, out, to } = self;
         let (square_rows, square_cols) = (rows / side * side, cols / side * side);
@@ -78,11 +78,11 @@ impl WithSimd for Transpose<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        self.by_squares(Compiled);
+        self.blocked(Compiled);
     }
 }
 
-/// Squares as the compiler makes them of loops.
+/// Transposes squares by plain loops, which the compiler vectorises.
 struct Compiled;
 
 impl Square for Compiled {
@@ -125,7 +125,7 @@ mod x86 {
 
         #[inline(always)]
         fn call(self) {
-            self.all.by_squares(Shuffles(self.avx));
+            self.all.blocked(Shuffles(self.avx));
         }
     }
 

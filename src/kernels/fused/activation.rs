@@ -1,4 +1,4 @@
-//! GELU and SiLU as separate operations, where no linear map follows that they could be fused with.
+//! GELU and SiLU as separate operations, for use without a linear map to fuse them with.
 
 use std::sync::OnceLock;
 

@@ -10,7 +10,7 @@ use crate::cuda;
 use crate::{fused::prelude::*, host, threads::CHUNK};
 
 /// Parameters that are borrowed at one time; each takes two or three stack frames.
-const MAX_OPEN: usize = 32;
+const MAX_BORROWED: usize = 32;
 
 /// One parameter with its moments and its gradient, all of one shape and type. No two slots share a variable.
 pub struct Slot<'a> {
@@ -59,8 +59,8 @@ pub fn update(slots: &[Slot], coefficients: &Coefficients) -> Result<()> {
         return cuda::adamw::update(&card, slots.iter().map(Slot::tensors), numbers);
     }
     match fusible(slots.iter().flat_map(Slot::tensors)) {
-        Some(DType::F32) => slots.chunks(MAX_OPEN).try_for_each(|slots| fused::<f32>(slots, coefficients)),
-        Some(DType::F64) => slots.chunks(MAX_OPEN).try_for_each(|slots| fused::<f64>(slots, coefficients)),
+        Some(DType::F32) => slots.chunks(MAX_BORROWED).try_for_each(|slots| fused::<f32>(slots, coefficients)),
+        Some(DType::F64) => slots.chunks(MAX_BORROWED).try_for_each(|slots| fused::<f64>(slots, coefficients)),
         _ => reference(slots, coefficients),
     }
 }

@@ -29,8 +29,8 @@ pub struct AttentionSpec {
 }
 
 impl AttentionSpec {
-    /// True if training on texts of this many tokens saves the attention weights for backward. They are then at most twice
-    /// what attention reads and writes anyhow; of longer texts they are recomputed.
+    /// True if training on texts of this many tokens saves the attention weights for backward. They are then at most
+    /// twice as large as the inputs and outputs of attention; for longer texts they are recomputed.
     pub fn saves_weights(&self, tokens: usize) -> bool {
         tokens.div_ceil(8) <= self.head_dim
     }

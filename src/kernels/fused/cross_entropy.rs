@@ -82,8 +82,8 @@ impl CountedRows {
         Ok(Self(counted.map(|(row, &id)| (row, id as usize)).collect()))
     }
 
-    /// The reciprocal of their number, or 1 if there are none.
-    fn share(&self) -> f64 {
+    /// The reciprocal of the number of counted rows, or 1 if there are none.
+    fn reciprocal_count(&self) -> f64 {
         1.0 / self.0.len().max(1) as f64
     }
 
@@ -174,7 +174,7 @@ impl Head {
             let states = gather(x, d, wanted);
             let (states, logits) = (View::new(&states, n, d), &mut logits[..n * v]);
             forward.matmul(logits, states, 1.0); // (n, V)
-            out.loss += softmax_loss(logits, wanted, self.counted.share() as f32);
+            out.loss += softmax_loss(logits, wanted, self.counted.reciprocal_count() as f32);
             let dlogits = View::new(logits, n, v);
             if let Some(backward) = backward {
                 backward.matmul(&mut out.grads.x[i * BLOCK * d..], dlogits, 1.0); // (n, D)
@@ -210,7 +210,7 @@ impl FusedOp<2> for Head {
         let head = View::new(head, self.v, self.d);
         let (forward, backward) = (Packed::new(head.t()), self.tracked.0.then(|| Packed::new(head)));
         let groups = self.counted.map_groups(|wanted| self.group(x, (&forward, backward.as_ref()), wanted));
-        let loss = groups.iter().map(|g| g.loss).sum::<f64>() * self.counted.share();
+        let loss = groups.iter().map(|g| g.loss).sum::<f64>() * self.counted.reciprocal_count();
         if self.tracked != (false, false) {
             *lock(&self.grads) = self.collect(&groups);
         }
@@ -236,7 +236,7 @@ struct Logits {
 impl Logits {
     /// The loss of each group, and dloss/dlogits of its counted rows times `by`.
     fn groups(&self, logits: &[f32], by: f32) -> Vec<(f64, Vec<f32>)> {
-        let scale = self.counted.share() as f32 * by;
+        let scale = self.counted.reciprocal_count() as f32 * by;
         self.counted.map_groups(|wanted| {
             let mut own = gather(logits, self.v, wanted);
             (softmax_loss(&mut own, wanted, scale), own)
@@ -249,7 +249,7 @@ impl FusedOp<1> for Logits {
 
     fn forward(&self, [logits]: [&[f32]; 1], _: [&Shape; 1]) -> Result<(Vec<f32>, Shape)> {
         let groups = self.groups(logits, 1.0);
-        let loss = groups.iter().map(|g| g.0).sum::<f64>() * self.counted.share();
+        let loss = groups.iter().map(|g| g.0).sum::<f64>() * self.counted.reciprocal_count();
         Ok((vec![loss as f32], ().into()))
     }
 

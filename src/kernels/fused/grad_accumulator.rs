@@ -1,4 +1,4 @@
-//! Gradients of weights that operations accumulate themselves, beside candle's graph.
+//! Gradients of weights that operations accumulate themselves, outside candle's graph.
 //!
 //! For every use of a tensor, candle's backward makes a tensor of zeros and a sum; gradients of weights that were
 //! concatenated are taken apart again: five passes over all weights for each use. A trainer that wants to avoid them
@@ -72,7 +72,7 @@ impl GradAccumulator {
         Ok(grads)
     }
 
-    /// Where operations of this step leave gradients that their own backward passes find.
+    /// The collector in which operations of this step store the weight gradients of their backward passes.
     pub fn collector(&self) -> GradCollector {
         self.collected.clone()
     }

@@ -26,7 +26,7 @@ mod sublayer;
 
 /// The norms of a layer, and whether its linear maps have biases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub enum LayerStyle {
     /// RMSNorm, no biases.
     RmsNoBias,
     /// LayerNorm with weight and bias, biases everywhere.
@@ -39,7 +39,7 @@ pub enum Style {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LayerSpec {
     /// Kind of norms, and with or without biases.
-    pub style: Style,
+    pub style: LayerStyle,
     /// Epsilon of the norms.
     pub eps: f64,
     /// Sizes and switches of the attention.
@@ -151,7 +151,7 @@ type WeightSizes = [usize; 10];
 impl LayerSpec {
     fn sizes(&self, d: usize) -> [WeightSizes; 2] {
         let a = &self.attention;
-        let bias = |n: usize| if self.style == Style::LayerNormBias { n } else { 0 };
+        let bias = |n: usize| if self.style == LayerStyle::LayerNormBias { n } else { 0 };
         let of = |inputs: usize, [norm, f, tau]: [usize; 3], outputs: usize| {
             [d, bias(d), inputs * d, bias(inputs), norm, norm, f, tau, d * outputs, bias(d)]
         };

@@ -17,7 +17,7 @@ pub use recurrent::Recurrence;
 /// Epsilon of the LayerNorm between the two layers.
 const EPS: f64 = 1e-5;
 /// Base of the rotary frequencies.
-const THETA: f32 = 65536.0;
+const ROPE_BASE: f32 = 65536.0;
 
 /// Switches of one attention.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +43,7 @@ impl LinearAttentionSpec {
     pub fn pair_frequency(&self, pair: usize, n: usize) -> f32 {
         match &self.frequencies {
             Some(table) => table.get(pair).copied().unwrap_or_default(),
-            None => THETA.powf(-((2 * pair) as f32 / n as f32)) / TAU,
+            None => ROPE_BASE.powf(-((2 * pair) as f32 / n as f32)) / TAU,
         }
     }
 
@@ -145,11 +145,11 @@ fn angles(positions: Range<usize>, frequencies: &[f32]) -> (Vec<f32>, Vec<f32>) 
 /// scaled nor normalised: x `(B, H, T, N)` -> `(B, H, T, T)`, exactly 0 where the key is not before the query.
 pub fn query_key_products(x: &Tensor, spec: &LinearAttentionSpec) -> Result<Tensor> {
     let q = if spec.rotary { rotate(x, 0, spec)? } else { x.clone() };
-    seen(&q, &q, spec)
+    decayed_scores(&q, &q, spec)
 }
 
 /// q k^T `(B, H, T, T)` of the tokens before each, decayed by how far they are apart.
-fn seen(q: &Tensor, k: &Tensor, spec: &LinearAttentionSpec) -> Result<Tensor> {
+fn decayed_scores(q: &Tensor, k: &Tensor, spec: &LinearAttentionSpec) -> Result<Tensor> {
     let (_, heads, t, _) = q.dims4()?;
     let products = q.matmul(&k.t()?)?;
     if !spec.damped {
@@ -181,7 +181,7 @@ pub fn past(
         let all: Vec<f32> = decays.iter().flat_map(|d| (0..n).map(|i| left(*d, i)).collect::<Vec<_>>()).collect();
         Tensor::from_vec(all, (heads, n), x.device())?.to_dtype(x.dtype())
     };
-    let found = seen(&q, &k, spec)?.broadcast_matmul(&values)?; // (B,H,T,D)
+    let found = decayed_scores(&q, &k, spec)?.broadcast_matmul(&values)?; // (B,H,T,D)
     let Some((state, _)) = before else { return Ok((found, None)) };
     // token i lies i tokens after the initial state and T - i tokens before the final one
     let column = |left: &dyn Fn(f32, usize) -> f32| table(left, t)?.reshape((heads, t, 1));

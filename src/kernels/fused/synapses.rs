@@ -77,12 +77,12 @@ struct SynapticAttention {
 }
 
 /// The largest number of tasks for one text; each has its own buffer for the gradient of x.
-const MAX_PARTS: usize = 4;
+const MAX_SLICES: usize = 4;
 /// The smallest number of neurons of a task, if the text has as many.
 const MIN_NEURONS: usize = 32;
 
 /// The neurons of a text that one task takes.
-struct Part<'a> {
+struct NeuronSlice<'a> {
     x: &'a [f32],       // (T, n)
     y: &'a [f32],       // (T, n)
     weight: &'a [f32],  // (p, k)
@@ -92,13 +92,13 @@ struct Part<'a> {
     n: usize,
 }
 
-struct PartGradients {
+struct SliceGradients {
     x: Vec<f32>,      // (T, n)
     y: Vec<f32>,      // (T, p)
     weight: Vec<f32>, // (p, k)
 }
 
-impl<'a> Part<'a> {
+impl<'a> NeuronSlice<'a> {
     fn len(&self) -> usize {
         self.neurons.len()
     }
@@ -131,7 +131,7 @@ impl<'a> Part<'a> {
 
 kernel! {
     /// The result of a part, `(T, p)`.
-    fn forward(_, part: Part<'a>, out: &'a mut [f32]) {
+    fn forward(_, part: NeuronSlice<'a>, out: &'a mut [f32]) {
         let (p, size) = (part.len(), part.weight.len());
         let (mut inputs, mut state) = (vec![0f32; size], vec![0f32; size]);
         for (t, out) in out.chunks_exact_mut(p).enumerate() {
@@ -148,7 +148,7 @@ kernel! {
 kernel! {
     /// With m_t = decay c_(t+1), the gradient of what token t adds to a synapse, and c_t = m_t + g_t x_t, that of the state
     /// before it: dx_t = g_t state_t + m_t w y_t, dy_t = sum m_t w x_t, dw = sum m_t x_t y_t. `grad` is `(T, n)`.
-    fn backward(_, part: Part<'a>, grad: &'a [f32], out: &'a mut PartGradients) {
+    fn backward(_, part: NeuronSlice<'a>, grad: &'a [f32], out: &'a mut SliceGradients) {
         let (p, size, tokens) = (part.len(), part.weight.len(), part.x.len() / part.n);
         let k = size / p;
         let (mut inputs, mut states) = (vec![0f32; size], vec![0f32; tokens * size]);
@@ -182,17 +182,22 @@ kernel! {
 
 impl SynapticAttention {
     /// The neurons of each task of a text.
-    fn parts(&self) -> Vec<Range<usize>> {
+    fn neuron_ranges(&self) -> Vec<Range<usize>> {
         let (n, _) = self.synapses.dims();
-        let size = n.div_ceil(MAX_PARTS).max(MIN_NEURONS);
+        let size = n.div_ceil(MAX_SLICES).max(MIN_NEURONS);
         (0..n).step_by(size).map(|from| from..(from + size).min(n)).collect()
     }
 
-    /// Part `neurons` of a text whose values begin at `from`.
-    fn part<'a>(&'a self, [x, y, weight]: [&'a [f32]; 3], text: Range<usize>, neurons: Range<usize>) -> Part<'a> {
+    /// These neurons of the text whose values lie at `text`.
+    fn neuron_slice<'a>(
+        &'a self,
+        [x, y, weight]: [&'a [f32]; 3],
+        text: Range<usize>,
+        neurons: Range<usize>,
+    ) -> NeuronSlice<'a> {
         let (n, k) = self.synapses.dims();
         let edges = neurons.start * k..neurons.end * k;
-        Part {
+        NeuronSlice {
             x: &x[text.clone()],
             y: &y[text],
             weight: &weight[edges.clone()],
@@ -204,8 +209,8 @@ impl SynapticAttention {
     }
 
     /// Calls `work` with each part of each text, a task each, and returns the results in that order.
-    fn by_parts<R: Send>(&self, texts: usize, work: impl Fn(usize, Range<usize>) -> R + Sync + Send) -> Vec<R> {
-        let parts = self.parts();
+    fn map_slices<R: Send>(&self, texts: usize, work: impl Fn(usize, Range<usize>) -> R + Sync + Send) -> Vec<R> {
+        let parts = self.neuron_ranges();
         threads::map(texts * parts.len(), |i| work(i / parts.len(), parts[i % parts.len()].clone()))
     }
 }
@@ -221,10 +226,10 @@ impl FusedOp<3> for SynapticAttention {
     const NAME: &'static str = "synaptic-attention";
 
     fn forward(&self, values: [&[f32]; 3], [shape, ..]: [&Shape; 3]) -> Result<(Vec<f32>, Shape)> {
-        let ((b, t, n), parts) = (shape.dims3()?, self.parts());
-        let results = self.by_parts(b, |text, neurons| {
+        let ((b, t, n), parts) = (shape.dims3()?, self.neuron_ranges());
+        let results = self.map_slices(b, |text, neurons| {
             let mut out = vec![0f32; t * neurons.len()];
-            forward(self.part(values, text * t * n..(text + 1) * t * n, neurons), &mut out);
+            forward(self.neuron_slice(values, text * t * n..(text + 1) * t * n, neurons), &mut out);
             out
         });
         let mut all = vec![0f32; b * t * n];
@@ -236,12 +241,12 @@ impl FusedOp<3> for SynapticAttention {
 
     fn backward(&self, inputs: [&Tensor; 3], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 3]> {
         let [x, y, weight] = inputs;
-        let ((b, t, n), (_, k), parts) = (x.dims3()?, self.synapses.dims(), self.parts());
+        let ((b, t, n), (_, k), parts) = (x.dims3()?, self.synapses.dims(), self.neuron_ranges());
         let results = storage::read_all(&[x, y, weight, grad], |[x, y, weight, grad]| {
-            Ok(self.by_parts(b, |text, neurons| {
+            Ok(self.map_slices(b, |text, neurons| {
                 let (text, p) = (text * t * n..(text + 1) * t * n, neurons.len());
-                let mut out = PartGradients { x: vec![0.0; t * n], y: vec![0.0; t * p], weight: vec![0.0; p * k] };
-                backward(self.part([x, y, weight], text.clone(), neurons), &grad[text], &mut out);
+                let mut out = SliceGradients { x: vec![0.0; t * n], y: vec![0.0; t * p], weight: vec![0.0; p * k] };
+                backward(self.neuron_slice([x, y, weight], text.clone(), neurons), &grad[text], &mut out);
                 out
             }))
         })?;

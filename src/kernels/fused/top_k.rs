@@ -97,18 +97,18 @@ fn threshold(keys: &[u32], k: usize) -> (u32, usize) {
     let (mut low, mut high) = (u64::from(low), u64::from(high) + 1);
     while high - low > 1 {
         let middle = low.midpoint(high);
-        let n = at_least(keys, middle as u32);
+        let n = count_at_least(keys, middle as u32);
         if n == k {
             return (middle as u32 - 1, 0); // above low, so not 0
         }
         if n > k { low = middle } else { high = middle }
     }
-    let above = if high > u64::from(u32::MAX) { 0 } else { at_least(keys, high as u32) };
+    let above = if high > u64::from(u32::MAX) { 0 } else { count_at_least(keys, high as u32) };
     (low as u32, k - above)
 }
 
 #[inline(always)]
-fn at_least(keys: &[u32], threshold: u32) -> usize {
+fn count_at_least(keys: &[u32], threshold: u32) -> usize {
     keys.iter().map(|&key| u32::from(key >= threshold)).sum::<u32>() as usize
 }
 

@@ -41,7 +41,7 @@ pub struct Op {
     t: usize,
     /// Empty where queries and keys are neither normalised nor rotated.
     rope_table: RopeTable,
-    /// Norm weights of one, where there are no QK norms.
+    /// Norm weights of 1, which are used if there are no QK norms.
     ones: Vec<f32>,
     /// ALiBi slopes by head; empty without ALiBi.
     slopes: Vec<f32>,
@@ -94,7 +94,7 @@ impl Op {
         })
     }
 
-    /// All positions as one block.
+    /// A block that holds all positions.
     fn all(&self) -> Block {
         Block { start: 0, len: self.t, lo: 0, hi: self.t, window: self.t }
     }
@@ -148,7 +148,7 @@ impl Op {
 
     /// The `d` columns of qkv from this one on, of `n` positions from `lo` on: `(n, d)`.
     fn channels<'a>(&self, heads: Heads, qkv: &'a [f32], column: usize, lo: usize, n: usize) -> View<'a> {
-        View::new(&qkv[(heads.first + lo) * heads.width..], n, heads.width).part(0, column, n, heads.d)
+        View::new(&qkv[(heads.first + lo) * heads.width..], n, heads.width).submatrix(0, column, n, heads.d)
     }
 
     /// Queries of a block, `(G len, d)`; `q` are the saved ones.

@@ -25,7 +25,7 @@ pub(super) struct Block {
 
 impl Block {
     /// Columns of the block's scores that its row r (of any head) attends to.
-    pub(super) fn seen(&self, r: usize) -> Range<usize> {
+    pub(super) fn attended_columns(&self, r: usize) -> Range<usize> {
         let at = self.start + r % self.len;
         (at + 1).saturating_sub(self.window) - self.lo..at + 1 - self.lo
     }
@@ -152,7 +152,7 @@ pub(super) struct Heads {
 }
 
 impl Heads {
-    /// Its key head as the only one of queries, for what is done with both alike.
+    /// The same columns with the key head in place of the query heads, for code that treats both equally.
     pub(super) fn keys(self) -> Self {
         Self { q: self.k, ..self }
     }
@@ -228,7 +228,7 @@ fn vector_span<S: Simd>(seen: &Range<usize>, n: usize) -> Range<usize> {
 }
 
 #[inline(always)]
-fn zero_unseen(row: &mut [f32], seen: &Range<usize>) {
+fn zero_masked(row: &mut [f32], seen: &Range<usize>) {
     row[..seen.start].fill(0.0);
     row[seen.end..].fill(0.0);
 }
@@ -256,7 +256,7 @@ kernel! {
         let n = block.hi - block.lo;
         let rows = scores.chunks_exact_mut(n).zip(max.iter_mut().zip(inv));
         for (r, (row, (max, inv))) in rows.enumerate() {
-            let seen = block.seen(r);
+            let seen = block.attended_columns(r);
             if let Some(found) = softmax(simd, row, &seen) {
                 (*max, *inv) = found;
                 continue;
@@ -271,7 +271,7 @@ kernel! {
             let part = &mut row[wide];
             *max = simd::max(simd, part);
             *inv = 1.0 / simd::exp_shifted_sum(simd, part, *max);
-            zero_unseen(row, &seen);
+            zero_masked(row, &seen);
         }
     }
 }
@@ -340,7 +340,7 @@ kernel! {
         let n = block.hi - block.lo;
         let rows = weights.chunks_exact_mut(n).zip(grads.chunks_exact_mut(n));
         for (r, ((weights, grads), (&inv, &mean))) in rows.zip(inv.iter().zip(mean)).enumerate() {
-            let seen = block.seen(r);
+            let seen = block.attended_columns(r);
             // a single weight is 1 whatever its score, so that its gradient is exactly 0 and not a rounding error
             let mean = if seen.len() == 1 { grads[seen.start] } else { mean };
             let wide = vector_span::<S>(&seen, n);
@@ -364,8 +364,8 @@ kernel! {
                 simd.partial_store_f32s(w_tail, w);
                 simd.partial_store_f32s(g_tail, g);
             }
-            zero_unseen(weights, &seen);
-            zero_unseen(grads, &seen);
+            zero_masked(weights, &seen);
+            zero_masked(grads, &seen);
         }
     }
 }
@@ -379,7 +379,7 @@ kernel! {
         let n = block.hi - block.lo;
         let rows = weights.chunks_exact(n).zip(grads.chunks_exact_mut(n)).zip(mean);
         for (r, ((weights, grads), &mean)) in rows.enumerate() {
-            let seen = block.seen(r);
+            let seen = block.attended_columns(r);
             // a single weight is 1 whatever its score, so that its gradient is exactly 0 and not a rounding error
             let mean = if seen.len() == 1 { grads[seen.start] } else { mean };
             // masked weights are 0, and so are their gradients

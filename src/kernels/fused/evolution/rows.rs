@@ -10,7 +10,7 @@ use crate::{
     reduce::sum_rows,
 };
 
-const POSITIONS: usize = 32;
+const POSITIONS_PER_TASK: usize = 32;
 
 /// The evolution with its weights.
 #[derive(Debug)]
@@ -34,51 +34,51 @@ impl Kernel {
     }
 
     /// Channels of the queries of a position, and of its keys.
-    fn wide(&self) -> usize {
+    fn query_channels(&self) -> usize {
         self.spec.heads * self.spec.head_dim
     }
 
     /// Values that this many positions keep for backward.
     pub fn saved_len(&self, positions: usize) -> usize {
-        2 * positions * self.wide()
+        2 * positions * self.query_channels()
     }
 
     /// Writes the queries and keys of rows `(n, 3 H d)` as [`Kernel::backward`] reads them, task by task.
     pub fn save(&self, rows: &[f32], saved: &mut [f32]) {
-        let wide = self.wide();
-        threads::run_chunks(saved, POSITIONS * 2 * wide, |i, saved| {
-            let rows = &rows[i * POSITIONS * 3 * wide..][..saved.len() / 2 * 3];
+        let width = self.query_channels();
+        threads::run_chunks(saved, POSITIONS_PER_TASK * 2 * width, |i, saved| {
+            let rows = &rows[i * POSITIONS_PER_TASK * 3 * width..][..saved.len() / 2 * 3];
             let (q, k) = saved.split_at_mut(saved.len() / 2);
-            copy_queries_keys(rows, wide, q, k);
+            copy_queries_keys(rows, width, q, k);
         });
     }
 
     /// Evolves the queries and keys in rows `(n, 3 H d)` in place; values stay.
     pub fn evolve(&self, rows: &mut [f32]) {
-        let (wide, field) = (self.wide(), self.field());
-        threads::run_chunks(rows, POSITIONS * 3 * wide, |_, rows| {
-            let (q, k) = split_queries_keys(rows, wide);
+        let (width, field) = (self.query_channels(), self.field());
+        threads::run_chunks(rows, POSITIONS_PER_TASK * 3 * width, |_, rows| {
+            let (q, k) = split_queries_keys(rows, width);
             let end = field.forward(q, k, false);
-            join_queries_keys(rows, wide, &end.q, &end.k);
+            join_queries_keys(rows, width, &end.q, &end.k);
         });
     }
 
     /// The gradient of the evolved rows becomes that of the rows before; returns the gradients of f `(2 d, d)` and of tau
     /// `(H)`, one after the other.
     pub fn backward(&self, grad: &mut [f32], saved: &[f32]) -> Vec<f32> {
-        let (wide, field, d) = (self.wide(), self.field(), self.spec.head_dim);
-        let (of_f, piece) = (2 * d * d, POSITIONS * 2 * wide);
+        let (width, field, d) = (self.query_channels(), self.field(), self.spec.head_dim);
+        let (of_f, piece) = (2 * d * d, POSITIONS_PER_TASK * 2 * width);
         let each = of_f + self.spec.heads;
         let tasks = saved.len().div_ceil(piece);
         let mut sums = vec![0f32; tasks * each];
-        threads::run_all_chunks([grad, &mut sums], [POSITIONS * 3 * wide, each], |i, [grad, sums]| {
+        threads::run_all_chunks([grad, &mut sums], [POSITIONS_PER_TASK * 3 * width, each], |i, [grad, sums]| {
             let saved = &saved[i * piece..][..grad.len() / 3 * 2];
             let (q, k) = saved.split_at(saved.len() / 2);
             let path = field.forward(q.to_vec(), k.to_vec(), true);
-            let (mut dq, mut dk) = split_queries_keys(grad, wide);
+            let (mut dq, mut dk) = split_queries_keys(grad, width);
             let (f, dt) = sums.split_at_mut(of_f);
             field.backward(&path, &mut dq, &mut dk, &mut Gradients { f, dt });
-            join_queries_keys(grad, wide, &dq, &dk);
+            join_queries_keys(grad, width, &dq, &dk);
         });
         let mut sums = sum_rows(&sums, each);
         // dt = exp(tau)
@@ -87,25 +87,25 @@ impl Kernel {
     }
 }
 
-/// Copies queries and keys out of rows of queries, keys and values, `wide` channels each.
-fn copy_queries_keys(rows: &[f32], wide: usize, q: &mut [f32], k: &mut [f32]) {
-    for (row, (q, k)) in rows.chunks_exact(3 * wide).zip(q.chunks_exact_mut(wide).zip(k.chunks_exact_mut(wide))) {
-        q.copy_from_slice(&row[..wide]);
-        k.copy_from_slice(&row[wide..2 * wide]);
+/// Copies queries and keys out of rows of queries, keys and values, `query_channels` channels each.
+fn copy_queries_keys(rows: &[f32], width: usize, q: &mut [f32], k: &mut [f32]) {
+    for (row, (q, k)) in rows.chunks_exact(3 * width).zip(q.chunks_exact_mut(width).zip(k.chunks_exact_mut(width))) {
+        q.copy_from_slice(&row[..width]);
+        k.copy_from_slice(&row[width..2 * width]);
     }
 }
 
 /// Same as [`copy_queries_keys`], into vectors of their own.
-fn split_queries_keys(rows: &[f32], wide: usize) -> (Vec<f32>, Vec<f32>) {
-    let [q, k] = build_vecs([rows.len() / 3; 2], |[q, k]| copy_queries_keys(rows, wide, q, k));
+fn split_queries_keys(rows: &[f32], width: usize) -> (Vec<f32>, Vec<f32>) {
+    let [q, k] = build_vecs([rows.len() / 3; 2], |[q, k]| copy_queries_keys(rows, width, q, k));
     (q, k)
 }
 
 /// The inverse of [`split_queries_keys`]; the values stay.
-fn join_queries_keys(rows: &mut [f32], wide: usize, q: &[f32], k: &[f32]) {
-    for (row, (q, k)) in rows.chunks_exact_mut(3 * wide).zip(q.chunks_exact(wide).zip(k.chunks_exact(wide))) {
-        row[..wide].copy_from_slice(q);
-        row[wide..2 * wide].copy_from_slice(k);
+fn join_queries_keys(rows: &mut [f32], width: usize, q: &[f32], k: &[f32]) {
+    for (row, (q, k)) in rows.chunks_exact_mut(3 * width).zip(q.chunks_exact(width).zip(k.chunks_exact(width))) {
+        row[..width].copy_from_slice(q);
+        row[width..2 * width].copy_from_slice(k);
     }
 }
 

@@ -35,7 +35,7 @@ pub struct RowTiles<'a> {
 /// Makes the slope of a vector field of the layer, or an Euler step along it.
 #[derive(Clone, Copy)]
 pub struct Field<'a> {
-    /// Added to every token: one row for each text, or one for all.
+    /// The row that is added to every token: one for each text, or one for all.
     pub row: &'a [f32],
     pub scale: f32,
     /// Length of the step; `None`: the slope itself.
@@ -77,7 +77,7 @@ impl RowTiles<'_> {
 
     /// Runs all tiles: concurrently, or, if they are long and fewer than the threads, one after the other with all threads
     /// in each.
-    fn each<I: Iterator + Send>(&self, tiles: I, work: impl Fn(I::Item) + Sync + Send) {
+    fn for_each_tile<I: Iterator + Send>(&self, tiles: I, work: impl Fn(I::Item) + Sync + Send) {
         let n = self.shape[0].div_ceil(self.texts());
         if n < threads::count() && self.rows() > 2 * TILE_ROWS {
             tiles.for_each(work)
@@ -92,9 +92,10 @@ impl RowTiles<'_> {
         let tiles = x.chunks(size).zip(y.chunks_mut(size)).enumerate();
         match saved {
             Some(saved) => {
-                self.each(tiles.zip(saved.chunks_mut(each)), |((i, (x, y)), saved)| self.forward_tile(i, x, y, saved));
+                let tiles = tiles.zip(saved.chunks_mut(each));
+                self.for_each_tile(tiles, |((i, (x, y)), saved)| self.forward_tile(i, x, y, saved));
             }
-            None => self.each(tiles, |(i, (x, y))| {
+            None => self.for_each_tile(tiles, |(i, (x, y))| {
                 let size = self.saved_parts(x.len() / self.shape[2]).iter().sum();
                 drop(build_vec(size, |room| self.forward_tile(i, x, y, room)));
             }),
@@ -147,7 +148,7 @@ impl RowTiles<'_> {
             drow,
         });
         match dw {
-            None => self.each(all, |tile| {
+            None => self.for_each_tile(all, |tile| {
                 self.backward_tile(tile, &mut |_, _| {});
             }),
             Some(dw) => self.backward_weights(all.collect(), b * t, dw),
@@ -187,15 +188,15 @@ impl RowTiles<'_> {
 
     /// The schedule for more threads than groups: the backward of all tiles, then the gradients of the weights.
     fn backward_groups(&self, groups: Vec<(Sums, Vec<RowTile>)>) {
-        type Found = (Vec<(SublayerIndex, WeightGradInputs<'static>)>, f32);
+        type TileGradients = (Vec<(SublayerIndex, WeightGradInputs<'static>)>, f32);
         let (mut sums, mut tiles, mut sizes) = (vec![], vec![], vec![]);
         for (sum, of_group) in groups {
             sums.push(sum);
             sizes.push(of_group.len());
             tiles.extend(of_group);
         }
-        let mut found: Vec<Found> = tiles.iter().map(|_| (vec![], 0.0)).collect();
-        self.each(tiles.into_iter().zip(&mut found), |(tile, (grads_in, scale))| {
+        let mut found: Vec<TileGradients> = tiles.iter().map(|_| (vec![], 0.0)).collect();
+        self.for_each_tile(tiles.into_iter().zip(&mut found), |(tile, (grads_in, scale))| {
             *scale = self.backward_tile(tile, &mut |index, part| grads_in.push((index, part.into_owned())));
         });
         let mut found = found.into_iter();

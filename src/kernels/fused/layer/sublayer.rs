@@ -9,7 +9,7 @@ use super::{
         mlp::cpu as mlp,
         norm::{NormKind, RowNorm},
     },
-    LayerSpec, Style, WeightSizes, non_empty,
+    LayerSpec, LayerStyle, WeightSizes, non_empty,
 };
 use crate::{
     buffers::{build_vec, split, split_mut},
@@ -23,13 +23,13 @@ pub struct Sublayer<'a> {
     norm: RowNorm,
     norm_weights: [&'a [f32]; 2],
     qk_norms: Option<[&'a [f32]; 2]>,
-    /// Input projection `(wide, D)` and output projection `(D, inner)`.
+    /// Input projection `(projection_width, D)` and output projection `(D, inner)`.
     maps: [&'a [f32]; 2],
     biases: [Option<&'a [f32]>; 2],
     sizes: WeightSizes,
     d: usize,
     /// Rows of the input projection: of queries, keys and values together, or of gate and up.
-    wide: usize,
+    projection_width: usize,
     inner: usize,
     body: Body,
 }
@@ -48,13 +48,13 @@ pub struct PackedWeights {
 }
 
 impl PackedWeights {
-    /// Weights for the forward pass: `(D, wide)` and `(inner, D)` of each sublayer, with their biases.
+    /// Weights for the forward pass: `(D, projection_width)` and `(inner, D)` of each sublayer, with their biases.
     pub fn forward<'a>(&'a self, sublayers: &[Sublayer<'a>; 2]) -> [[LinearWeight<'a>; 2]; 2] {
         let packed = self.forward.get_or_init(|| pack_all(sublayers, View::t));
         [0, 1].map(|i| [0, 1].map(|j| LinearWeight::from_packed(&packed[2 * i + j], sublayers[i].biases[j])))
     }
 
-    /// Weights for the backward pass: `(wide, D)` and `(D, inner)` of each sublayer.
+    /// Weights for the backward pass: `(projection_width, D)` and `(D, inner)` of each sublayer.
     pub fn backward<'a>(&'a self, sublayers: &[Sublayer<'a>; 2]) -> [[LinearWeight<'a>; 2]; 2] {
         let packed = self.backward.get_or_init(|| pack_all(sublayers, |view| view));
         [0, 1].map(|i| [0, 1].map(|j| LinearWeight::from_packed(&packed[2 * i + j], None)))
@@ -65,7 +65,7 @@ impl PackedWeights {
 fn pack_all<'a>(sublayers: &[Sublayer<'a>; 2], orient: fn(View<'a>) -> View<'a>) -> Vec<Packed> {
     let views: Vec<_> = sublayers
         .iter()
-        .flat_map(|h| [View::new(h.maps[0], h.wide, h.d), View::new(h.maps[1], h.d, h.inner)])
+        .flat_map(|h| [View::new(h.maps[0], h.projection_width, h.d), View::new(h.maps[1], h.d, h.inner)])
         .map(orient)
         .collect();
     threads::map(views.len(), |i| Packed::new(views[i]))
@@ -79,7 +79,7 @@ pub struct WeightGradInputs<'a> {
     inner: Cow<'a, [f32]>,
     /// The input of the input projection, and the gradient of its output.
     h: Vec<f32>,
-    dwide: Vec<f32>,
+    dproj: Vec<f32>,
     /// Gradients of the norm weight and bias, and of the QK norms.
     norm: [Vec<f32>; 2],
     qk_norms: Vec<f32>,
@@ -111,8 +111,8 @@ impl<'a> Sublayer<'a> {
     fn new(spec: &LayerSpec, sizes: WeightSizes, d: usize, weights: &'a [f32], body: Body) -> Self {
         let [nw, nb, w_in, b_in, q_norm, k_norm, _, _, w_out, b_out] = split(weights, sizes);
         let kind = match spec.style {
-            Style::RmsNoBias => NormKind::Rms,
-            Style::LayerNormBias => NormKind::Layer,
+            LayerStyle::RmsNoBias => NormKind::Rms,
+            LayerStyle::LayerNormBias => NormKind::Layer,
         };
         Self {
             norm: RowNorm { kind, eps: spec.eps as f32 },
@@ -122,7 +122,7 @@ impl<'a> Sublayer<'a> {
             biases: [non_empty(b_in), non_empty(b_out)],
             sizes,
             d,
-            wide: w_in.len() / d,
+            projection_width: w_in.len() / d,
             inner: w_out.len() / d,
             body,
         }
@@ -141,13 +141,13 @@ impl<'a> Sublayer<'a> {
     /// Lengths of what this many rows save for backward: the output of the input projection, of attention evolved if it
     /// does; of attention alone the result, what the evolution saves, and what attention itself saves.
     fn saved_parts(&self, rows: usize) -> [usize; 4] {
-        let wide = rows * self.wide;
+        let projection_width = rows * self.projection_width;
         match &self.body {
             Body::Attention(op, t, evolution) => {
                 let of_evolution = evolution.as_ref().map_or(0, |e| e.saved_len(rows));
-                [wide, rows * self.inner, of_evolution, rows / t * op.saved_len()]
+                [projection_width, rows * self.inner, of_evolution, rows / t * op.saved_len()]
             }
-            Body::Mlp(_) => [wide, 0, 0, 0],
+            Body::Mlp(_) => [projection_width, 0, 0, 0],
         }
     }
 
@@ -186,33 +186,33 @@ impl<'a> Sublayer<'a> {
     ) -> WeightGradInputs<'g> {
         let n = x.len() / self.d;
         let (mut inner, mut qk_norms, mut of_evolution) = (Cow::Borrowed(&[] as &[f32]), vec![], vec![]);
-        let dwide = build_vec(n * self.wide, |dwide| match &self.body {
+        let dproj = build_vec(n * self.projection_width, |dproj| match &self.body {
             Body::Attention(op, _, evolution) => {
                 let [qkv, y, starts, saved] = split(saved, self.saved_parts(n));
                 let dy = build_vec(n * self.inner, |dy| maps[1].matmul_rows(dy, g, None));
-                qk_norms = op.backward_all(attention::Inputs { qkv, norms: self.qk_norms }, saved, [y, &dy], dwide);
+                qk_norms = op.backward_all(attention::Inputs { qkv, norms: self.qk_norms }, saved, [y, &dy], dproj);
                 if let Some(evolution) = evolution {
-                    of_evolution = evolution.backward(dwide, starts);
+                    of_evolution = evolution.backward(dproj, starts);
                 }
                 inner = y.into();
             }
             Body::Mlp(kernel) => {
-                inner = build_vec(n * self.inner, |inner| kernel.backward(g, &maps[1], saved, [inner, dwide])).into();
+                inner = build_vec(n * self.inner, |inner| kernel.backward(g, &maps[1], saved, [inner, dproj])).into();
             }
         });
-        let dh = build_vec(n * self.d, |dh| maps[0].matmul_rows(dh, &dwide, None));
+        let dh = build_vec(n * self.d, |dh| maps[0].matmul_rows(dh, &dproj, None));
         let mut norm = [vec![], vec![]];
         let h = build_vec(x.len(), |h| norm = self.norm.backward([dx, h], [x, &dh], self.norm_weights, residual));
-        WeightGradInputs { g: g.into(), inner, h, dwide, norm, qk_norms, evolution: of_evolution }
+        WeightGradInputs { g: g.into(), inner, h, dproj, norm, qk_norms, evolution: of_evolution }
     }
 
     /// dw becomes the gradients of the weights, summed over `all` in order, or, to accumulate, is added to.
     pub fn weight_grads(&self, dw: &mut [f32], all: &[WeightGradInputs], accumulate: bool) {
         let [dnw, dnb, dw_in, db_in, dq_norm, dk_norm, df, dtau, dw_out, db_out] = split_mut(dw, self.sizes);
         let out: Vec<[&[f32]; 2]> = all.iter().map(|grads_in| [&*grads_in.g, &*grads_in.inner]).collect();
-        let into: Vec<[&[f32]; 2]> = all.iter().map(|grads_in| [&grads_in.dwide[..], &grads_in.h]).collect();
+        let into: Vec<[&[f32]; 2]> = all.iter().map(|grads_in| [&grads_in.dproj[..], &grads_in.h]).collect();
         matmul::weight_grad_accumulate(dw_out, [self.d, self.inner], &out, accumulate);
-        matmul::weight_grad_accumulate(dw_in, [self.wide, self.d], &into, accumulate);
+        matmul::weight_grad_accumulate(dw_in, [self.projection_width, self.d], &into, accumulate);
         for (at, grads_in) in all.iter().enumerate() {
             let set = |to: &mut [f32], from: &[f32]| {
                 if accumulate || at > 0 {
@@ -228,7 +228,7 @@ impl<'a> Sublayer<'a> {
             set(df, &grads_in.evolution);
             set(dtau, grads_in.evolution.get(df.len()..).unwrap_or_default());
             if !db_in.is_empty() {
-                set(db_in, &reduce::column_sums(&grads_in.dwide, self.wide));
+                set(db_in, &reduce::column_sums(&grads_in.dproj, self.projection_width));
                 set(db_out, &reduce::column_sums(&grads_in.g, self.d));
             }
         }

@@ -254,7 +254,7 @@ fn matmul_up_to_diagonal(across: &Packed, block: &mut [f32], a: View) {
         for row in (0..m).step_by(DIAGONAL_ROWS) {
             let rows = DIAGONAL_ROWS.min(m - row);
             let cols = end - m + row + rows;
-            across.matmul_part_into_panel(&mut panel, row, a.part(row, 0, rows, k), 0..k, 0..cols);
+            across.matmul_part_into_panel(&mut panel, row, a.submatrix(row, 0, rows, k), 0..k, 0..cols);
         }
     }
 }

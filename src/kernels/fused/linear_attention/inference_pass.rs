@@ -62,9 +62,9 @@ impl InferencePass<'_> {
         let [mut u, mut y] = build_vecs([t * NEURONS.min(n); 2], |_| ());
         for (from, width) in self.sizes.neurons() {
             let (u, y) = (&mut u[..t * width], &mut y[..t * width]);
-            gemm(u, View::new(&a, t, d), ev.part(0, from, d, width), 1.0, false);
+            gemm(u, View::new(&a, t, d), ev.submatrix(0, from, d, width), 1.0, false);
             gate(u, &x[from * t..][..t * width], y);
-            gemm(read, View::new(y, t, width), decoder.part(from, 0, width, o), 1.0, from > 0);
+            gemm(read, View::new(y, t, width), decoder.submatrix(from, 0, width, o), 1.0, from > 0);
         }
     }
 
@@ -74,7 +74,7 @@ impl InferencePass<'_> {
         let mut rotated = build_vec(if self.rope_table.is_some() { t * NEURONS.min(n) } else { 0 }, |_| ());
         for (from, width) in self.sizes.neurons() {
             let x = &mut x[from * t..][..t * width];
-            gemm(x, v, e.part(0, from, d, width), 1.0, false);
+            gemm(x, v, e.submatrix(0, from, d, width), 1.0, false);
             let q: &[f32] = if let Some((cos, sin)) = self.rope_table {
                 let angles = PairAngles { cos: &cos[from / 2..], sin: &sin[from / 2..], step: n / 2 };
                 relu_and_rope(x, &mut rotated, width, angles);

@@ -15,7 +15,7 @@ const MAX_BLOCK: usize = 1024;
 /// Smaller blocks are not worth a task.
 const MIN_BLOCK: usize = 64;
 
-/// The weights as one token reads them: row by row of the neurons that are asked.
+/// The weights in the layout that reading a single token needs, with a row for each neuron.
 pub struct Recurrence {
     spec: LinearAttentionSpec,
     d: usize,
@@ -112,7 +112,7 @@ impl Recurrence {
     }
 }
 
-/// The largest even divisor of n that is at most [`MAX_BLOCK`], or n where there is none worth a task.
+/// The largest even divisor of n that is at most [`MAX_BLOCK`], or n if no divisor is large enough for a task.
 fn block(n: usize) -> usize {
     let divisors = (MIN_BLOCK..=MAX_BLOCK.min(n)).rev().filter(|b| n.is_multiple_of(*b) && b.is_multiple_of(2));
     divisors.max().unwrap_or(n)

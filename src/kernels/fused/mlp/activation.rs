@@ -23,11 +23,11 @@ struct Gelu;
 #[derive(Clone, Copy)]
 struct Silu;
 
-/// Beyond -END and END, Phi is taken to be 0 and 1: there |x Phi(-|x|)| is less than 1.1e-7.
-const END: f32 = 5.5;
-/// (Phi(x) - 1/2) / x for |x| <= [`END`] as a polynomial in 2 (x / END)^2 - 1, from the fourteenth power down: the
-/// weighted least squares over Chebyshev's nodes that bring the largest error of Phi down to 4e-8. In f32 Phi is within
-/// 1.3e-7, and exactly 0 and 1 at the ends.
+/// For |x| beyond this, Phi is taken to be 0 or 1, because |x Phi(-|x|)| is less than 1.1e-7 there.
+const SATURATION: f32 = 5.5;
+/// (Phi(x) - 1/2) / x for |x| <= [`SATURATION`] as a polynomial in 2 (x / SATURATION)^2 - 1, from the fourteenth power
+/// down: the weighted least squares over Chebyshev's nodes that bring the largest error of Phi down to 4e-8. In f32 Phi
+/// is within 1.3e-7, and exactly 0 and 1 at the ends.
 const PHI: [f32; 15] = [
     0.000_538_073_7,
     -0.001_368_827_8,
@@ -50,9 +50,9 @@ const PHI: [f32; 15] = [
 #[inline(always)]
 fn phi<S: Simd, const U: usize>(simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
     let all = |v: f32| simd.splat_f32s(v);
-    let x = simd::clamp(simd, x, [-END, END]);
+    let x = simd::clamp(simd, x, [-SATURATION, SATURATION]);
     let s = simd::mul(simd, x, x);
-    let s = unrolled::<S, U>(simd, |u| simd.mul_add_f32s(s[u], all(2.0 / (END * END)), all(-1.0)));
+    let s = unrolled::<S, U>(simd, |u| simd.mul_add_f32s(s[u], all(2.0 / (SATURATION * SATURATION)), all(-1.0)));
     let p = simd::polynomial(simd, &PHI, s);
     // rounded before the sum, the product is exactly a half at the ends
     unrolled::<S, U>(simd, |u| simd.add_f32s(simd.mul_f32s(x[u], p[u]), all(0.5)))

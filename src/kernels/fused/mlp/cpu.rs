@@ -96,15 +96,15 @@ impl MlpKernel {
         }
     }
 
-    /// Given the gradient g `(N, O)` and the saved output of `up`: writes `inner`, the input of `down` `(N, F)`, and `dwide`,
-    /// the gradient of the output of `up` `(N, hidden)`. `down` is the weight `(O, F)`.
-    pub fn backward(&self, g: &[f32], down: &LinearWeight, wide: &[f32], [inner, dwide]: [&mut [f32]; 2]) {
+    /// From the gradient g `(N, O)` and the saved output of `up`, writes `inner`, the input of `down` `(N, F)`, and
+    /// `dhidden`, the gradient of the output of `up` `(N, hidden)`. `down` is the weight `(O, F)`.
+    pub fn backward(&self, g: &[f32], down: &LinearWeight, wide: &[f32], [inner, dhidden]: [&mut [f32]; 2]) {
         let ([_, f, o], hidden) = (self.sizes, self.hidden());
         let each = matmul::task_rows(g.len() / o);
-        threads::run_all_chunks([inner, dwide], [each * f, each * hidden], |i, [inner, dwide]| {
+        threads::run_all_chunks([inner, dhidden], [each * f, each * hidden], |i, [inner, dhidden]| {
             let rows = inner.len() / f;
             down.matmul_into(inner, View::new(&g[i * each * o..], rows, o), None);
-            self.activation.backward(&wide[i * each * hidden..][..dwide.len()], inner, dwide);
+            self.activation.backward(&wide[i * each * hidden..][..dhidden.len()], inner, dhidden);
         });
     }
 }
@@ -148,10 +148,10 @@ impl FusedOp<3> for Mlp {
         let n = grad.elem_count() / o;
         storage::read_all(&[x, up, down, grad], |[from, w_up, w_down, g]| {
             let down_weight = LinearWeight::new(View::new(w_down, o, f), None, n);
-            let [inner, dwide] = build_vecs([n * f, n * hidden], |out| kernel.backward(g, &down_weight, wide, out));
+            let [inner, dhidden] = build_vecs([n * f, n * hidden], |out| kernel.backward(g, &down_weight, wide, out));
             Ok([
-                gradient_if_tracked(x, || Ok(matmul::matmul_rows(&dwide, View::new(w_up, hidden, d), None)))?,
-                gradient_if_tracked(up, || Ok(matmul::weight_grad(&dwide, hidden, from, d)))?,
+                gradient_if_tracked(x, || Ok(matmul::matmul_rows(&dhidden, View::new(w_up, hidden, d), None)))?,
+                gradient_if_tracked(up, || Ok(matmul::weight_grad(&dhidden, hidden, from, d)))?,
                 gradient_if_tracked(down, || Ok(matmul::weight_grad(g, o, &inner, f)))?,
             ])
         })
