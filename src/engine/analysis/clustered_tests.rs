@@ -8,17 +8,17 @@ use rand_chacha::ChaCha8Rng;
 #[derive(Debug, Clone)]
 pub struct Clusters {
     /// True where the cluster belongs to the first sample.
-    with: Vec<bool>,
+    in_first_sample: Vec<bool>,
     sizes: Vec<f64>,
-    /// `wins[a * n + b]`: pairs of values with that of a above that of b, equal ones counting half.
-    wins: Vec<f64>,
+    /// `pair_wins[a * n + b]`: pairs of values with that of a above that of b, equal ones counting half.
+    pair_wins: Vec<f64>,
 }
 
 impl Clusters {
-    /// `of[k]` is the cluster of `values[k]`, `with[c]` whether cluster c is of the first sample.
+    /// `of[k]` is the cluster of `values[k]`, `in_first_sample[c]` whether cluster c is of the first sample.
     /// O(values * clusters * log): every pair of clusters is compared by merging sorted lists.
-    pub fn new(values: &[f64], of: &[usize], with: &[bool]) -> Self {
-        let n = with.len();
+    pub fn new(values: &[f64], of: &[usize], in_first_sample: &[bool]) -> Self {
+        let n = in_first_sample.len();
         let mut lists = vec![vec![]; n];
         for (value, &cluster) in values.iter().zip(of) {
             if let Some(list) = lists.get_mut(cluster) {
@@ -26,26 +26,27 @@ impl Clusters {
             }
         }
         lists.iter_mut().for_each(|l: &mut Vec<f64>| l.sort_unstable_by(f64::total_cmp));
-        let mut wins = vec![0.0; n * n];
+        let mut pair_wins = vec![0.0; n * n];
         for a in 0..n {
-            (0..n).for_each(|b| wins[a * n + b] = above(&lists[a], &lists[b]));
+            (0..n).for_each(|b| pair_wins[a * n + b] = count_greater_pairs(&lists[a], &lists[b]));
         }
-        Self { with: with.to_vec(), sizes: lists.iter().map(|l| l.len() as f64).collect(), wins }
+        let sizes = lists.iter().map(|l| l.len() as f64).collect();
+        Self { in_first_sample: in_first_sample.to_vec(), sizes, pair_wins }
     }
 
     /// Rank-biserial correlation of the first sample over the second.
     pub fn rank_biserial(&self) -> f64 {
-        let (with, without): (Vec<_>, Vec<_>) = (0..self.with.len()).partition(|&c| self.with[c]);
+        let (with, without): (Vec<_>, Vec<_>) = (0..self.in_first_sample.len()).partition(|&c| self.in_first_sample[c]);
         self.between(&with, &without)
     }
 
     /// The correlation of any clusters, a repeated cluster counting twice; 0 if there is no pair.
     fn between(&self, with: &[usize], without: &[usize]) -> f64 {
-        let n = self.with.len();
+        let n = self.in_first_sample.len();
         let (mut wins, mut pairs) = (0.0, 0.0);
         for &a in with {
             for &b in without {
-                wins += self.wins[a * n + b];
+                wins += self.pair_wins[a * n + b];
                 pairs += self.sizes[a] * self.sizes[b];
             }
         }
@@ -58,8 +59,8 @@ impl Clusters {
     pub fn permutation_p(&self, draws: usize, seed: u64) -> f64 {
         let found = self.rank_biserial();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let mut order: Vec<usize> = (0..self.with.len()).collect();
-        let first = self.with.iter().filter(|w| **w).count();
+        let mut order: Vec<usize> = (0..self.in_first_sample.len()).collect();
+        let first = self.in_first_sample.iter().filter(|w| **w).count();
         let hits = (0..draws)
             .filter(|_| {
                 order.shuffle(&mut rng);
@@ -72,7 +73,7 @@ impl Clusters {
     /// Interval (2.5%, 97.5%) of the correlation when the clusters of each sample are drawn again with
     /// replacement. Efron's percentile interval.
     pub fn bootstrap(&self, draws: usize, seed: u64) -> (f64, f64) {
-        let (with, without): (Vec<_>, Vec<_>) = (0..self.with.len()).partition(|&c| self.with[c]);
+        let (with, without): (Vec<_>, Vec<_>) = (0..self.in_first_sample.len()).partition(|&c| self.in_first_sample[c]);
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut again =
             |from: &[usize]| -> Vec<usize> { from.iter().map(|_| from[rng.random_range(0..from.len())]).collect() };
@@ -84,7 +85,7 @@ impl Clusters {
 }
 
 /// Counts the pairs (v of `a`, w of `b`) with v > w, and equal ones as halves. `b` must be sorted.
-fn above(a: &[f64], b: &[f64]) -> f64 {
+fn count_greater_pairs(a: &[f64], b: &[f64]) -> f64 {
     a.iter().map(|&v| 0.5 * (b.partition_point(|&w| w < v) + b.partition_point(|&w| w <= v)) as f64).sum()
 }
 

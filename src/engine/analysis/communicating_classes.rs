@@ -1,5 +1,5 @@
 //! The communicating classes of a Markov chain, whose states can reach one another, and the closed ones, in which mass
-//! stays. It takes rates and probabilities alike: what is on the diagonal plays no part.
+//! stays. It accepts rates as well as probabilities, because it ignores the diagonal.
 
 use petgraph::{algo::tarjan_scc, graph::DiGraph};
 
@@ -15,7 +15,7 @@ pub struct Class {
 }
 
 impl Class {
-    /// Returns true if it cannot be left.
+    /// Returns true if no transition leaves the class.
     pub fn is_closed(&self) -> bool {
         self.stationary.is_some()
     }

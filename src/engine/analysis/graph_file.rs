@@ -55,9 +55,9 @@ pub struct FileEdge {
     pub from: usize,
     /// The index of the target node.
     pub to: usize,
-    /// 1 where the file gives none.
+    /// The weight of the edge; 1 if the file gives no weight.
     pub weight: f64,
-    /// The file gives no weight.
+    /// True if the file gives no weight for the edge.
     pub is_unweighted: bool,
     /// Named values of the edge.
     pub values: Vec<NamedValue>,
@@ -98,7 +98,7 @@ impl GraphFileError {
 pub const MAX_NODES: usize = 1_000_000;
 /// The largest number of edges that is read.
 pub const MAX_EDGES: usize = 8_000_000;
-/// Named values of one item, and names of them in one file.
+/// The largest number of named values of one item, and of different names in one file.
 pub const MAX_VALUES: usize = 1024;
 /// The limit of the bytes of such a name.
 const LONGEST_NAME: usize = 256;
@@ -176,7 +176,8 @@ impl FileNode {
         value(&self.values, name).and_then(AttributeValue::number)
     }
 
-    /// Takes x, y and size as what they are; `values` are all that the file gives.
+    /// Sets position, size and colour from the values named x, y, size, r, g and b; `values` are all values of the
+    /// file.
     fn with_values(mut self, values: Vec<NamedValue>) -> Self {
         let number = |name: &str| value(&values, name).filter(|v| v.is_number()).and_then(AttributeValue::number);
         self.position = number("x").zip(number("y")).map(|(x, y)| [x, y]);
@@ -195,7 +196,7 @@ impl FileNode {
     }
 
     /// The numbers that [`Self::with_values`] took, under their names.
-    fn taken(&self) -> Vec<(&'static str, f64)> {
+    fn known_values(&self) -> Vec<(&'static str, f64)> {
         let place = self.position.iter().flat_map(|p| ["x", "y"].into_iter().zip(*p));
         let size = self.size.iter().map(|s| ("size", *s));
         let colour = self.colour.iter().flat_map(|c| ["r", "g", "b"].into_iter().zip(c.map(f64::from)));
@@ -222,26 +223,26 @@ fn xml_ids(graph: &GraphFile) -> Vec<String> {
     ids.collect()
 }
 
-/// Nodes being read, by their ids.
+/// The nodes that were read so far, with their indices by id.
 #[derive(Default)]
 struct Nodes {
     all: Vec<FileNode>,
     /// The nodes by id; at most [`MAX_NODES`] of them.
-    places: HashMap<Box<str>, u32>,
+    index_by_id: HashMap<Box<str>, u32>,
 }
 
 impl Nodes {
     fn add(&mut self, node: FileNode, line: usize) -> Result<(), GraphFileError> {
         let (place, wrong) = (self.all.len(), |message| GraphFileError::new(line, message));
         ensure!(place < MAX_NODES, wrong(format!("more than {MAX_NODES} nodes; open a part of the graph")));
-        let old = self.places.insert(node.id.as_str().into(), place as u32);
+        let old = self.index_by_id.insert(node.id.as_str().into(), place as u32);
         ensure!(old.is_none(), wrong(format!("a second node `{}`; give each its own id", short(&node.id))));
         self.all.push(node);
         Ok(())
     }
 
     fn find(&self, id: &str, end: &str, line: usize) -> Result<usize, GraphFileError> {
-        self.places.get(id).map(|place| *place as usize).ok_or_else(|| {
+        self.index_by_id.get(id).map(|place| *place as usize).ok_or_else(|| {
             let id = short(id);
             GraphFileError::new(
                 line,

@@ -20,7 +20,7 @@ use grid::Pyramid;
 pub use grid::parts as grid_parts;
 
 /// Nodes up to which repulsion is summed over all pairs; above, over a pyramid of cells.
-pub const EXACT_UP_TO: usize = 1024;
+pub const MAX_EXACT_NODES: usize = 1024;
 /// Masses are multiples of this, so that cells can be summed in whole numbers, in any order.
 pub const MASS_QUANTUM: f32 = 1.0 / 64.0;
 /// Steps from the start to rest, of a graph that is not large.
@@ -70,7 +70,7 @@ pub struct Springs {
 }
 
 /// The largest strength of a spring in multiples of the mean.
-const STRONGEST: f32 = 4.0;
+const MAX_SPRING_STRENGTH: f32 = 4.0;
 
 impl Springs {
     /// Builds the springs from directed edges (from, to, weight); the sign of a weight and its direction do not matter.
@@ -91,7 +91,7 @@ impl Springs {
         let mut next = first.clone();
         let mut ends = vec![(0u32, 0f32); 2 * total];
         for (a, b, w) in edges.iter().filter(counts) {
-            let strength = (w.abs() / mean_weight).min(STRONGEST) / mean_degree;
+            let strength = (w.abs() / mean_weight).min(MAX_SPRING_STRENGTH) / mean_degree;
             for (from, to) in [(*a, *b), (*b, *a)] {
                 let slot = &mut next[from as usize];
                 ends[*slot as usize] = (to, strength);
@@ -122,60 +122,60 @@ fn mass(degree: u32, mean_degree: f32) -> f32 {
 /// The parameters that change from step to step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepParams {
-    /// Longest way that a node goes.
+    /// The largest distance that a node may move in this step.
     pub temperature: f32,
     /// 0 for plain springs to 1 for loosened ones.
     pub loose: f32,
 }
 
-/// The schedule of the temperature: it follows from the times at which it was heated, and by how much.
+/// The cooling schedule of the layout, given by the step at which it was last heated and the amount of heating.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Schedule {
-    /// The step at which it began.
-    begun: u64,
+    /// The step at which the schedule began.
+    start_step: u64,
     /// Steps of the whole cooling that are left out.
     skipped: u32,
     /// Steps of the whole cooling.
     steps: u32,
-    /// True if springs are loosened from the first step, instead of between the shares [`LOOSENING`].
-    parted: bool,
+    /// True if springs are loosened from the first step, instead of between the shares [`LOOSENING_PHASE`].
+    starts_loose: bool,
     nodes: usize,
 }
 
-/// The first step goes so much of the picture's radius at most, the last so much of the first.
-const HOT: f32 = 0.2;
-const COLD: f32 = 1e-3;
-/// Springs loosen between these shares of the way.
-const LOOSENING: (f32, f32) = (0.4, 0.6);
-/// Shares of the cooling that are left out when a hand moved a node, and when the graph changed.
-const NUDGED: f32 = 0.6;
-const CHANGED: f32 = 0.4;
+/// The largest first step as a share of the picture's radius, and the last step as a share of the first.
+const FIRST_STEP_SHARE: f32 = 0.2;
+const LAST_STEP_SHARE: f32 = 1e-3;
+/// Springs loosen between these shares of the cooling.
+const LOOSENING_PHASE: (f32, f32) = (0.4, 0.6);
+/// The shares of the cooling that are skipped after the user moved a node and after the graph changed.
+const SKIPPED_AFTER_MOVE: f32 = 0.6;
+const SKIPPED_AFTER_CHANGE: f32 = 0.4;
 
 impl Schedule {
     /// The schedule from the start, for nodes anywhere.
-    pub fn fresh(nodes: usize) -> Self {
-        Self { begun: 0, skipped: 0, steps: steps_for(nodes), parted: false, nodes }
+    pub fn from_start(nodes: usize) -> Self {
+        Self { start_step: 0, skipped: 0, steps: steps_for(nodes), starts_loose: false, nodes }
     }
 
     /// A schedule that is warmed a little at `step`, for a node that the user moved.
     pub fn nudged(nodes: usize, step: u64) -> Self {
-        Self::warmed(nodes, step, NUDGED)
+        Self::reheated(nodes, step, SKIPPED_AFTER_MOVE)
     }
 
     /// Warmed at `step`: nodes or springs came and went, most stayed.
     pub fn changed(nodes: usize, step: u64) -> Self {
-        Self::warmed(nodes, step, CHANGED)
+        Self::reheated(nodes, step, SKIPPED_AFTER_CHANGE)
     }
 
     /// The schedule of a cold layout: nodes that stand stay.
-    pub fn cold(nodes: usize, step: u64) -> Self {
-        Self::warmed(nodes, step, 1.0)
+    pub fn cooled(nodes: usize, step: u64) -> Self {
+        Self::reheated(nodes, step, 1.0)
     }
 
     /// The schedule without this share of the cooling.
-    fn warmed(nodes: usize, step: u64, skipped: f32) -> Self {
+    fn reheated(nodes: usize, step: u64, skipped: f32) -> Self {
         let steps = steps_for(nodes);
-        Self { begun: step, skipped: (steps as f32 * skipped) as u32, steps, parted: true, nodes }
+        Self { start_step: step, skipped: (steps as f32 * skipped) as u32, steps, starts_loose: true, nodes }
     }
 
     /// The steps of the whole cooling.
@@ -185,16 +185,17 @@ impl Schedule {
 
     /// The step after which nothing moves any more.
     pub fn last_step(&self) -> u64 {
-        self.begun + u64::from(self.steps - self.skipped)
+        self.start_step + u64::from(self.steps - self.skipped)
     }
 
     /// The temperature of the step that leads to `step`.
     pub fn step_params(&self, step: u64) -> StepParams {
-        let age = step.saturating_sub(self.begun + 1) as f32 + self.skipped as f32;
+        let age = step.saturating_sub(self.start_step + 1) as f32 + self.skipped as f32;
         let share = (age / self.steps as f32).min(1.0);
-        let hot = HOT * (self.nodes.max(1) as f32).sqrt();
-        let loose = ((share - LOOSENING.0) / (LOOSENING.1 - LOOSENING.0)).clamp(0.0, 1.0);
-        StepParams { temperature: hot * COLD.powf(share), loose: if self.parted { 1.0 } else { loose } }
+        let hot = FIRST_STEP_SHARE * (self.nodes.max(1) as f32).sqrt();
+        let loose = ((share - LOOSENING_PHASE.0) / (LOOSENING_PHASE.1 - LOOSENING_PHASE.0)).clamp(0.0, 1.0);
+        let loose = if self.starts_loose { 1.0 } else { loose };
+        StepParams { temperature: hot * LAST_STEP_SHARE.powf(share), loose }
     }
 }
 
@@ -242,7 +243,7 @@ pub enum Repulsion {
 impl Repulsion {
     /// The repulsion that serves for this many nodes.
     pub fn for_nodes(nodes: usize) -> Self {
-        if nodes <= EXACT_UP_TO {
+        if nodes <= MAX_EXACT_NODES {
             return Self::Exact;
         }
         let side = (2.0 * (nodes as f32).sqrt()) as u32;
@@ -269,13 +270,14 @@ pub fn step(
     };
     let away = |i: usize| match &pyramid {
         Some(pyramid) => pyramid.push(i, places, &springs.masses, forces.softening),
-        None => push_of_all(i, places, &springs.masses, forces.softening),
+        None => total_repulsion(i, places, &springs.masses, forces.softening),
     };
     let place = |i: usize| if held[i] { places[i] } else { moved(springs, forces, turn, i, places, away(i)) };
     if places.len() < PARALLEL_FROM {
         return (0..places.len()).map(place).collect();
     }
-    // each node's place depends on those before the step alone, so that the number of threads changes nothing
+    // each node's new position depends only on the positions before the step, so that the result does not depend on the
+    // number of threads
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (mut after, share) = (vec![[0f32; 2]; places.len()], places.len().div_ceil(threads));
     std::thread::scope(|scope| {
@@ -290,7 +292,7 @@ pub fn step(
 }
 
 /// Sum over all others of m_j (x_i - x_j) / (d^2 + s).
-fn push_of_all(i: usize, places: &[[f32; 2]], masses: &[f32], softening: f32) -> [f32; 2] {
+fn total_repulsion(i: usize, places: &[[f32; 2]], masses: &[f32], softening: f32) -> [f32; 2] {
     let [x, y] = places[i];
     let mut sum = [0f32; 2];
     for ([px, py], m) in places.iter().zip(masses) {
@@ -329,14 +331,14 @@ fn moved(
 
 /// The first steps of the way from a start to rest, which is [`steps_for`] the nodes long. `on_step` learns the number of each
 /// step that is done.
-pub fn after(
+pub fn run_steps(
     steps: u64,
     springs: &Springs,
     forces: &ForceParams,
     mut places: Vec<[f32; 2]>,
     mut on_step: impl FnMut(u64),
 ) -> Vec<[f32; 2]> {
-    let (held, schedule) = (vec![false; places.len()], Schedule::fresh(places.len()));
+    let (held, schedule) = (vec![false; places.len()], Schedule::from_start(places.len()));
     let repulsion = Repulsion::for_nodes(places.len());
     for s in 1..=steps {
         places = step(springs, forces, repulsion, schedule.step_params(s), &held, &places);
@@ -354,14 +356,14 @@ mod tests {
         assert_eq!([1, 1000, 50_000].map(steps_for), [STEPS; 3]);
         for nodes in [100_000, 300_000, 350_000] {
             assert!(nodes * steps_for(nodes) as usize <= MAX_NODE_STEPS, "{nodes} nodes");
-            let schedule = Schedule::fresh(nodes);
+            let schedule = Schedule::from_start(nodes);
             assert_eq!(schedule.last_step(), schedule.steps());
             let end = schedule.step_params(schedule.last_step() + 1);
-            let coldest = HOT * (nodes as f32).sqrt() * COLD;
+            let coldest = FIRST_STEP_SHARE * (nodes as f32).sqrt() * LAST_STEP_SHARE;
             assert!((end.temperature / coldest - 1.0).abs() < 1e-3 && end.loose == 1.0, "{nodes} nodes: {end:?}");
         }
         assert_eq!(steps_for(usize::MAX) as usize, MIN_STEPS);
-        assert_eq!(Schedule::cold(300_000, 7).last_step(), 7);
+        assert_eq!(Schedule::cooled(300_000, 7).last_step(), 7);
     }
 
     #[test]
@@ -369,7 +371,7 @@ mod tests {
         let nodes = PARALLEL_FROM + 7;
         let edges: Vec<_> = (0..nodes as u32).map(|i| (i, i * 7 % nodes as u32, 1.0)).collect();
         let (springs, forces) = (Springs::new(nodes, &edges), ForceParams::default());
-        let (places, turn) = (start(0..nodes as u32, 3), Schedule::fresh(nodes).step_params(1));
+        let (places, turn) = (start(0..nodes as u32, 3), Schedule::from_start(nodes).step_params(1));
         let held: Vec<bool> = (0..nodes).map(|i| i % 100 == 0).collect();
         let repulsion = Repulsion::for_nodes(nodes);
         let after = step(&springs, &forces, repulsion, turn, &held, &places);

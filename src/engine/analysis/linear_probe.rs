@@ -1,5 +1,5 @@
-//! Can a straight cut tell two classes of points apart? Ridge regression on the signs, judged on groups that it was not
-//! fitted to.
+//! Tests if two classes of points are linearly separable: ridge regression on the signs, judged on groups that it was
+//! not fitted to.
 
 use nalgebra::DMatrix;
 
@@ -65,7 +65,7 @@ impl Fit {
         let size = k.trace() / m as f64;
         (0..m).for_each(|a| k[(a, a)] += ridge * size + f64::MIN_POSITIVE);
         let wanted = DMatrix::from_fn(m, 1, |a, _| sign(train[a]) - bias);
-        // points that do not differ: nothing to cut between
+        // identical points cannot be separated
         let dual = if size > 0.0 { cholesky::solve(k, wanted)?.as_slice().to_vec() } else { vec![0.0; m] };
         let offset = dual.iter().zip(&row_mean).map(|(w, r)| w * (r - all)).sum::<f64>();
         Some(Self { dual, offset, bias })

@@ -9,7 +9,7 @@ pub struct LinearReadout {
     /// Features `(rows, width)` that a map is fitted to, and those that judge it, about the means of the first.
     fitted: DMatrix<f64>,
     judged: DMatrix<f64>,
-    /// L of X^T X + lambda I; nothing where that has none.
+    /// The Cholesky factor L of X^T X + lambda I; `None` if it does not exist.
     factor: Option<Cholesky<f64, Dyn>>,
 }
 
@@ -28,7 +28,7 @@ impl LinearReadout {
     /// R^2 of the map fitted to `fitted`, evaluated on the rows `judged`, over all targets together; targets `(rows,
     /// targets)` of the same rows as the features. 1 if they are recovered exactly, 0 if the map is no better than
     /// their means, below 0 if the fit does not carry over. NaN where nothing varies or a number is not finite.
-    pub fn explained(&self, fitted: &DMatrix<f64>, judged: &DMatrix<f64>) -> f64 {
+    pub fn r_squared(&self, fitted: &DMatrix<f64>, judged: &DMatrix<f64>) -> f64 {
         let Some(factor) = &self.factor else { return f64::NAN };
         let mean = fitted.row_mean();
         let mut map = self.fitted.tr_mul(&centred(fitted, &mean));
@@ -60,7 +60,7 @@ mod tests {
         let half = x.nrows() / 2;
         let part = |m: &DMatrix<f64>, from: usize| m.rows(from, half).into_owned();
         let [a, b, c, d] = [part(x, 0), part(y, 0), part(x, half), part(y, half)];
-        LinearReadout::new(&a, &c, 1e-6).explained(&b, &d)
+        LinearReadout::new(&a, &c, 1e-6).r_squared(&b, &d)
     }
 
     #[test]

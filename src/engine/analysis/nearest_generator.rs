@@ -66,7 +66,7 @@ pub fn nearest_generator(n: usize, j: &[f64]) -> Vec<f64> {
     nearest
 }
 
-/// The same entries in other places.
+/// The same entries, permuted at random.
 pub fn permuted(j: &[f64], rng: &mut impl Rng) -> Vec<f64> {
     let mut entries = j.to_vec();
     entries.shuffle(rng);

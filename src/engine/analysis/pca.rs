@@ -2,7 +2,7 @@
 
 use super::statistics::{dot, norm};
 
-/// Direction of largest variance and what it explains.
+/// The direction of the largest variance and the share of the variance that it explains.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrincipalComponent {
     /// Unit vector; its entry of largest size is positive.
@@ -46,7 +46,7 @@ pub fn standard_scores(rows: &[&[f32]], first: usize, components: usize) -> Vec<
 /// The first component of rows that are already centred, each of length `dims`. Starts from the column of largest
 /// variance and is deterministic; `explained_variance` is the Rayleigh quotient over the trace.
 pub fn first_component(centred: &[Vec<f64>], dims: usize) -> PrincipalComponent {
-    const ROUNDS: usize = 300;
+    const MAX_ITERATIONS: usize = 300;
     let mut variance = vec![0.0; dims];
     for row in centred {
         variance.iter_mut().zip(row).for_each(|(s, v)| *s += v * v);
@@ -60,7 +60,7 @@ pub fn first_component(centred: &[Vec<f64>], dims: usize) -> PrincipalComponent 
     }
     direction[widest] = 1.0;
     let mut along = variance[widest];
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_ITERATIONS {
         let mut next = vec![0.0; dims];
         for row in centred {
             let score = dot(row, &direction);
@@ -120,12 +120,12 @@ fn with_positive_largest(mut direction: Vec<f64>) -> Vec<f64> {
 /// The leading eigenvector (a unit vector) and eigenvalue of a symmetric positive matrix, by power
 /// iteration from its longest row.
 fn leading(matrix: &[Vec<f64>], total: f64) -> (Vec<f64>, f64) {
-    const ROUNDS: usize = 300;
+    const MAX_ITERATIONS: usize = 300;
     let n = matrix.len();
     let longest = (0..n).fold(0, |best, i| if matrix[i][i] > matrix[best][best] { i } else { best });
     let mut vector = matrix[longest].clone();
     let mut value = 0.0;
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_ITERATIONS {
         let size = norm(&vector);
         if !(size > 0.0 && size.is_finite()) {
             return (vec![0.0; n], 0.0);

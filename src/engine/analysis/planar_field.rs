@@ -11,7 +11,7 @@ choices! {
     pub enum PlanarField {
         /// x' = y, y' = 1.5 (1 - x²) y - x: every path but one ends on the same loop.
         VanDerPol = "van_der_pol",
-        /// Inwards and round: eigenvalues -0.25 ± 1.5 i.
+        /// A spiral inwards, with eigenvalues -0.25 ± 1.5 i.
         Spiral = "spiral",
         /// A saddle: (x, -y) / 3.
         Linear = "linear",

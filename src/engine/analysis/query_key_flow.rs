@@ -48,7 +48,7 @@ impl PhasePoint {
         self.q.iter().chain(&self.k).copied()
     }
 
-    /// Euclidean, over queries and keys together.
+    /// The Euclidean distance over queries and keys together.
     pub fn distance(&self, other: &Self) -> f64 {
         self.coordinates().zip(other.coordinates()).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
     }
@@ -75,7 +75,7 @@ pub struct Evolution<'a> {
 pub struct Path {
     /// The points in order: the start, then one after each step.
     pub points: Vec<PhasePoint>,
-    /// The step, from 1, whose result f32 cannot hold. The points end before it.
+    /// The step, counted from 1, whose result overflows f32. The points end before it.
     pub overflows_at: Option<usize>,
 }
 

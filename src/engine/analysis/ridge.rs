@@ -179,11 +179,11 @@ impl LinearMap {
             }
             from += part.len();
         }
-        scores.chunks_exact(self.classes).map(highest).collect()
+        scores.chunks_exact(self.classes).map(argmax).collect()
     }
 }
 
-fn highest(scores: &[f32]) -> u8 {
+fn argmax(scores: &[f32]) -> u8 {
     (1..scores.len()).fold(0, |best, i| if scores[i] > scores[best] { i } else { best }) as u8
 }
 

@@ -75,7 +75,7 @@ pub fn softmax(logits: &[f64]) -> Vec<f64> {
 }
 
 /// The index of the greatest finite value, of equal ones the first; `None` where none is finite.
-pub fn greatest<V: Copy + Into<f64>>(values: &[V]) -> Option<usize> {
+pub fn argmax<V: Copy + Into<f64>>(values: &[V]) -> Option<usize> {
     let finite = values.iter().map(|v| (*v).into()).enumerate().filter(|(_, v): &(usize, f64)| v.is_finite());
     // finite values have an order in which -0 and 0 are equal
     let order = |a: f64, b: f64| a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal);
@@ -145,9 +145,9 @@ mod tests {
 
     #[test]
     fn the_greatest_is_the_first_of_equal_finite_ones() {
-        assert_eq!(greatest(&[0.1_f32, 0.7, f32::NAN, 0.7, f32::INFINITY]), Some(1));
-        assert_eq!(greatest(&[-0.0, 0.0]), Some(0));
-        assert_eq!((greatest(&[f64::NAN]), greatest::<f64>(&[])), (None, None));
+        assert_eq!(argmax(&[0.1_f32, 0.7, f32::NAN, 0.7, f32::INFINITY]), Some(1));
+        assert_eq!(argmax(&[-0.0, 0.0]), Some(0));
+        assert_eq!((argmax(&[f64::NAN]), argmax::<f64>(&[])), (None, None));
     }
 
     #[test]

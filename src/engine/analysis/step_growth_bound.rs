@@ -3,9 +3,14 @@
 /// The largest factor by which a step may grow.
 const GROWTH: f64 = 10.0;
 
-/// The fewest steps from a first one of `h` on: h (1 + 10 + ... + 10^(k-1)) >= 1, that is h >= 9 / (10^k - 1). 0 where
-/// there is no such number.
-fn min_steps(h: f64) -> u32 {
+/// The shortest first step from which `steps` steps reach the end: h (1 + 10 + ... + 10^(k-1)) >= 1, that is
+/// h >= 9 / (10^k - 1).
+pub fn min_first_step(steps: u32) -> f64 {
+    (GROWTH - 1.0) / (GROWTH.powi(steps as i32) - 1.0)
+}
+
+/// The fewest steps from a first one of `h` on; 0 where there is no such number.
+pub fn min_steps(h: f64) -> u32 {
     if !(h > 0.0 && h.is_finite()) {
         return 0;
     }
@@ -51,10 +56,17 @@ mod tests {
     fn a_constant_field_takes_one_step_more_between_3_20_and_3_25() {
         assert_eq!(min_steps(first_step(3.20)), 2);
         assert_eq!(min_steps(first_step(3.25)), 3);
+    }
+
+    #[test]
+    fn min_first_steps_reach_the_end_by_tenfold_growth() {
+        assert_eq!((min_first_step(1), min_first_step(2)), (1.0, 1.0 / 11.0));
         for k in 1..8 {
-            let edge = 9.0 / (10f64.powi(k) - 1.0);
-            assert_eq!(min_steps(edge * 1.000_001), k as u32);
-            assert_eq!(min_steps(edge * 0.999_999), k as u32 + 1);
+            let reach = |h: f64| (0..k).map(|i| h * 10f64.powi(i as i32)).sum::<f64>();
+            let (above, below) = (min_first_step(k) * 1.000_001, min_first_step(k) * 0.999_999);
+            assert!(reach(above) > 1.0 && reach(below) < 1.0);
+            assert_eq!((min_steps(above), min_steps(below)), (k, k + 1));
+            assert_eq!(min_steps(min_first_step(k) * (1.0 - 1e-13)), k, "short by rounding alone");
         }
     }
 

@@ -19,13 +19,13 @@ pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     let front = (libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b) + a * x.ln() + b * (-x).ln_1p()).exp();
     // the continued fraction converges fast on this side of the mean
     if x < (a + 1.0) / (a + b + 2.0) {
-        front * fraction(a, b, x) / a
+        front * continued_fraction(a, b, x) / a
     } else {
-        1.0 - front * fraction(b, a, 1.0 - x) / b
+        1.0 - front * continued_fraction(b, a, 1.0 - x) / b
     }
 }
 
-fn fraction(a: f64, b: f64, x: f64) -> f64 {
+fn continued_fraction(a: f64, b: f64, x: f64) -> f64 {
     let tiny = |v: f64| if v.abs() < f64::MIN_POSITIVE { f64::MIN_POSITIVE } else { v };
     let mut c = 1.0;
     let mut d = 1.0 / tiny(1.0 - (a + b) * x / (a + 1.0));
@@ -65,7 +65,7 @@ pub fn t_exceeded(tail: f64, degrees: f64) -> f64 {
 /// The default confidence of an interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// How many standard errors the interval of a mean of this many values, two or more, reaches to either side.
+/// The half-width, in standard errors, of the confidence interval of a mean of this many values (at least two).
 pub fn standard_errors(values: usize, confidence: f64) -> f64 {
     t_exceeded((1.0 - confidence) / 2.0, values as f64 - 1.0)
 }

@@ -11,9 +11,9 @@ use super::statistics::softmax;
 pub type Counts = BTreeMap<u32, f64>;
 
 /// Tokens of the text's own distribution that are added to the counts of every component.
-const PRIOR: f64 = 50.0;
+const PRIOR_TOKENS: f64 = 50.0;
 /// Rounds of expectation maximisation, and fits of which the likeliest is kept.
-const ROUNDS: usize = 25;
+const EM_ITERATIONS: usize = 25;
 const RESTARTS: usize = 3;
 
 /// Counts each token of a document.
@@ -55,7 +55,7 @@ impl UnigramMixture {
 
     fn fit_once(documents: &[Counts], text: &[f64], components: usize, rng: &mut impl Rng) -> Self {
         let vocab = text.len();
-        let component = |counts: &[f64]| logarithms(&smoothed(counts, text, PRIOR));
+        let component = |counts: &[f64]| logarithms(&smoothed(counts, text, PRIOR_TOKENS));
         let mut mixture = Self { log_shares: vec![], log_p: vec![] };
         let mut seed = documents.choose(rng);
         while let Some(document) = seed.filter(|_| mixture.log_p.len() < components) {
@@ -64,11 +64,11 @@ impl UnigramMixture {
             // the document that the components so far fit worst
             seed = documents.iter().min_by(|a, b| mixture.fit_per_token(a).total_cmp(&mixture.fit_per_token(b)));
         }
-        for _ in 0..ROUNDS {
+        for _ in 0..EM_ITERATIONS {
             let shares: Vec<Vec<f64>> = documents.iter().map(|document| softmax(&mixture.joint(document))).collect();
             for k in 0..components {
                 let of_component: f64 = shares.iter().map(|share| share[k]).sum();
-                // one document's worth is added, so that no component dies
+                // the weight of one document is added, so that no component vanishes
                 let share = (of_component + 1.0) / (documents.len() + components) as f64;
                 mixture.log_shares[k] = share.ln();
                 let weighted = shares.iter().zip(documents).map(|(share, document)| (share[k], document));

@@ -8,10 +8,10 @@ use super::{ConfigError, Knob, Number, Range, Setting, Value, nearest};
 /// Arguments of one probe. Where a name is absent its default holds; an `Option` that is `None` leaves the choice to the
 /// probe and is not sent.
 pub trait Arguments: Default + Clone + PartialEq {
-    /// Id of the probe that takes them.
+    /// The id of the probe that takes these arguments.
     const PROBE: &'static str;
-    /// A sentence that says what is asked.
-    const ABOUT: &'static str;
+    /// A sentence that describes the question.
+    const DESCRIPTION: &'static str;
 
     /// A knob for each argument; its key is the argument's name.
     fn knobs() -> Vec<Knob>;
@@ -83,7 +83,7 @@ pub fn check_names(probe: &str, knobs: &[Knob], args: &BTreeMap<String, Value>) 
     })
 }
 
-/// The argument of this knob, if it is given.
+/// Reads the argument of this knob; `None` if it is not given.
 pub fn read_argument<A: Argument>(
     knobs: &[Knob],
     name: &str,
@@ -94,7 +94,7 @@ pub fn read_argument<A: Argument>(
     super::settings::typed(name, &value).map(|value| Some(A::from_setting(value)))
 }
 
-/// A finite number moved into the range; all else as it is.
+/// Clamps a finite number to the range; any other value is returned unchanged.
 fn clamped(range: &Range, value: Value) -> Value {
     let Some(number) = value.as_f64().filter(|n| n.is_finite()) else { return value };
     match (range, value) {
@@ -139,7 +139,7 @@ macro_rules! arguments {
 
         impl $crate::config::Arguments for $name {
             const PROBE: &'static str = $probe;
-            const ABOUT: &'static str = concat!($($about),+).trim_ascii();
+            const DESCRIPTION: &'static str = concat!($($about),+).trim_ascii();
 
             fn knobs() -> Vec<$crate::config::Knob> {
                 #[allow(unused_variables, reason = "a probe may take no arguments")]
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(TokenArgs::from_args(&asked.to_args()).unwrap(), asked);
         assert_eq!(TokenArgs::from_args(&BTreeMap::new()).unwrap(), TokenArgs::default());
         assert!(!TokenArgs::default().to_args().contains_key("position"), "left to the probe");
-        assert_eq!(TokenArgs::ABOUT, "A question about one token.");
+        assert_eq!(TokenArgs::DESCRIPTION, "A question about one token.");
     }
 
     #[test]

@@ -26,9 +26,9 @@ pub enum ConfigError {
     /// The file or text that the setting names cannot be used.
     #[error("{source}")]
     Unusable { key: String, source: Box<dyn std::error::Error + Send + Sync> },
-    #[error("there is no lab `{lab}`; the labs are {}{}", .known.join(", "), meant(.lab, .known))]
+    #[error("there is no lab `{lab}`; the labs are {}{}", .known.join(", "), name_hint(.lab, .known))]
     UnknownLab { lab: String, known: Vec<String> },
-    #[error("the lab `{lab}` has no preset `{preset}`; it has {}{}", .known.join(", "), meant(.preset, .known))]
+    #[error("the lab `{lab}` has no preset `{preset}`; it has {}{}", .known.join(", "), name_hint(.preset, .known))]
     UnknownPreset { lab: String, preset: String, known: Vec<String> },
     /// A text that is not valid TOML.
     #[error("not a TOML file that Orrery can read: {0}")]
@@ -49,7 +49,7 @@ impl ConfigError {
         Self::Unusable { key: key.to_owned(), source: Box::new(source) }
     }
 
-    /// The setting that a person has to change, where the error is about one.
+    /// The key of the setting that the user has to change, if the error concerns one.
     pub fn key(&self) -> Option<&str> {
         match self {
             Self::UnknownKey { key, .. }
@@ -67,7 +67,7 @@ fn suggestion(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(".".to_owned(), |k| format!("; did you mean `{k}`?"))
 }
 
-fn meant(name: &str, known: &[String]) -> String {
+fn name_hint(name: &str, known: &[String]) -> String {
     did_you_mean(name, known.iter().map(String::as_str))
 }
 
@@ -79,8 +79,8 @@ pub fn json_error_message(error: &serde_json::Error) -> String {
     message.strip_suffix(&place).map_or_else(|| message.clone(), str::to_owned)
 }
 
-/// Types of Rust and of serde, and what a person writes of each into a file.
-const WRITTEN_AS: [(&str, &str); 9] = [
+/// The names of types in Rust and serde, and a description of each for the author of a config file.
+const TYPE_DESCRIPTIONS: [(&str, &str); 9] = [
     ("usize", "a whole number from 0"),
     ("u64", "a whole number from 0"),
     ("u32", "a whole number from 0"),
@@ -98,7 +98,7 @@ pub fn toml_error_message(error: &toml::de::Error) -> String {
     let (whole, message) = (error.to_string(), error.message());
     let place = whole.trim_end().strip_suffix(message).unwrap_or_default();
     let written = message.rsplit_once("expected ").and_then(|(before, wanted)| {
-        let (_, words) = WRITTEN_AS.iter().find(|(name, _)| *name == wanted)?;
+        let (_, words) = TYPE_DESCRIPTIONS.iter().find(|(name, _)| *name == wanted)?;
         Some(format!("{before}expected {words}"))
     });
     let words = written.as_deref().unwrap_or(message);

@@ -44,7 +44,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// The extension of treebanks, by which they are told from other texts.
+    /// The extension of treebanks, which distinguishes them from other texts.
     pub const TREEBANK_EXTENSION: &str = "conllu";
 
     /// True for the name of a treebank.
@@ -56,11 +56,11 @@ impl FileKind {
 /// The time at which a changed setting takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applies {
-    /// The next run begins with it.
+    /// The change takes effect when the next run begins.
     AtReset,
-    /// The running model and its trainer take it over at once ([`crate::telemetry::Command::Set`]).
+    /// The change takes effect at once in the running model and its trainer ([`crate::telemetry::Command::Set`]).
     Live,
-    /// Only views read it, so that a change neither waits for a reset nor reaches the run.
+    /// Only views read the setting, so that a change needs no reset and does not reach the run.
     InViews,
 }
 
@@ -79,7 +79,7 @@ pub struct Knob {
     pub tip: &'static str,
     /// The accepted values.
     pub range: Range,
-    /// The value where nobody sets one.
+    /// The default value.
     pub default: Value,
     /// The time at which a change takes effect.
     pub applies: Applies,
@@ -164,12 +164,12 @@ impl Knob {
         self
     }
 
-    /// The section it stands in: the key up to the first dot.
+    /// The section of the knob, which is its key up to the first dot.
     pub fn group(&self) -> &'static str {
         self.key.split_once('.').map_or("", |(g, _)| g)
     }
 
-    /// The kind of file whose path it takes, if it takes one.
+    /// The kind of file that this knob names, or `None` if its value is not a path.
     pub fn file_kind(&self) -> Option<FileKind> {
         match self.range {
             Range::File(kind) => Some(kind),

@@ -23,7 +23,7 @@ pub use setting::{
     CheckpointFile, Choice, MatrixFile, Number, SentenceFile, Setting, TextFile, TextFolder, TokenizerFile,
     TreebankFile, VocabularyFile,
 };
-pub use settings::{CheckedValues, Field, Group, SettingKey, Settings, fix, narrow};
+pub use settings::{CheckedValues, Field, Group, SettingKey, Settings, remove_knob, restrict_choices};
 pub use suggestion::{did_you_mean, nearest};
 pub use value::Value;
 pub use whole_numbers::{counted, whole_numbers};
@@ -69,7 +69,7 @@ fn renamed_values<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeMap<
     Ok(values.into_iter().map(|(key, value)| (current_name(&key).to_owned(), taken(value))).collect())
 }
 
-/// A value of a recorded setting; one that is none of ours, such as a list, is taken as its text.
+/// A value of a recorded setting; a value of another type, such as a list, is kept as text.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum RecordedValue {
@@ -109,8 +109,8 @@ impl Config {
         }
     }
 
-    /// The settings under a group: `control` gives `control.u0` and its like.
-    pub fn under<'a>(&'a self, group: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
+    /// The settings of a group: `control` gives `control.u0` and similar keys.
+    pub fn settings_in_group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
         let named = move |key: &'a str| key.strip_prefix(group)?.strip_prefix('.');
         self.iter().filter_map(move |(key, value)| Some((named(key)?, value)))
     }
@@ -170,7 +170,7 @@ impl Config {
 
     /// The `lab` a TOML text names, so that the caller can find the schema to read it with. Errors: no
     /// TOML, no `lab` line, or one that is not a text.
-    pub fn lab_of(text: &str) -> Result<String, ConfigError> {
+    pub fn lab_id(text: &str) -> Result<String, ConfigError> {
         let root: toml::Table = text.parse()?;
         match root.get("lab") {
             Some(toml::Value::String(s)) => Ok(s.clone()),

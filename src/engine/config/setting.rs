@@ -9,9 +9,9 @@ use super::{FileKind, Range, Value};
 pub trait Setting: Sized {
     /// The range of a field whose declaration gives none.
     fn range() -> Range;
-    /// The value as a config holds it.
+    /// Converts to the value that a config stores.
     fn to_value(&self) -> Value;
-    /// `None` for a value of another type, or outside what the type can hold.
+    /// Converts from a plain value; `None` if it has another type or is outside of the range of this type.
     fn from_value(value: &Value) -> Option<Self>;
 }
 
@@ -128,7 +128,7 @@ macro_rules! files {
         pub struct $name(String);
 
         impl $name {
-            /// The path without white space around it; `None` where none is named.
+            /// The path without white space around it; `None` if the setting is empty.
             pub fn path(&self) -> Option<PathBuf> {
                 Some(self.0.trim()).filter(|p| !p.is_empty()).map(PathBuf::from)
             }

@@ -89,7 +89,7 @@ impl<T: Setting> Field<T> {
         self
     }
 
-    /// The finished knob.
+    /// Returns the finished knob.
     pub fn knob(self) -> Knob {
         self.knob
     }
@@ -112,7 +112,7 @@ impl Field<f64> {
 }
 
 impl<T: Choice> Field<T> {
-    /// Offers these choices alone.
+    /// Restricts the choices to these.
     pub fn only<const N: usize>(mut self, choices: [T; N]) -> Self {
         self.knob.range = Range::Choice(choices.map(T::id).to_vec());
         self
@@ -140,7 +140,7 @@ impl CheckedValues {
     }
 }
 
-/// `value` as the type of its key.
+/// Converts `value` to the type of its key.
 pub(super) fn typed<T: Setting>(key: &str, value: &Value) -> Result<T, ConfigError> {
     T::from_value(value).ok_or_else(|| ConfigError::WrongType {
         key: key.to_owned(),
@@ -149,7 +149,7 @@ pub(super) fn typed<T: Setting>(key: &str, value: &Value) -> Result<T, ConfigErr
     })
 }
 
-/// Settings that belong together: those of one section, or all of a lab.
+/// A group of settings: those of one section, or all of a lab.
 pub trait Group {
     /// The knobs in order; their defaults are the present values.
     fn knobs(&self) -> Vec<Knob>;
@@ -177,13 +177,13 @@ pub trait Settings: Group + Default {
 
 impl<T: Group + Default> Settings for T {}
 
-/// Takes the knob with this key out.
-pub fn fix<T>(knobs: &mut Vec<Knob>, key: &SettingKey<T>) {
+/// Removes the knob with this key.
+pub fn remove_knob<T>(knobs: &mut Vec<Knob>, key: &SettingKey<T>) {
     knobs.retain(|k| k.key != key.name);
 }
 
-/// Leaves the knob with this key these choices.
-pub fn narrow<T: Choice>(knobs: &mut [Knob], key: &SettingKey<T>, choices: &[T]) {
+/// Restricts the knob with this key to these choices.
+pub fn restrict_choices<T: Choice>(knobs: &mut [Knob], key: &SettingKey<T>, choices: &[T]) {
     for knob in knobs.iter_mut().filter(|k| k.key == key.name) {
         knob.range = Range::Choice(choices.iter().map(|c| c.id()).collect());
     }
@@ -277,8 +277,8 @@ macro_rules! settings {
                 $({
                     #[allow(unused_mut, reason = "most groups are taken as they are")]
                     let mut group = $crate::config::Group::knobs(&self.$field);
-                    $($($crate::config::fix(&mut group, <$ty>::$fixed);)+)?
-                    $($crate::config::narrow(&mut group, <$ty>::$narrowed, &[$($choice),+]);)?
+                    $($($crate::config::remove_knob(&mut group, <$ty>::$fixed);)+)?
+                    $($crate::config::restrict_choices(&mut group, <$ty>::$narrowed, &[$($choice),+]);)?
                     all.extend(group);
                 })+
                 all

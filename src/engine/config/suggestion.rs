@@ -1,7 +1,8 @@
 //! Suggestions for names that are not known.
 
-/// Edits by which a slip of the hand is apart from the name that was meant, at most; in a short word fewer, one in three letters.
-const MAX_SLIP: usize = 3;
+/// The largest edit distance between a misspelt name and the intended one; in a short word one edit for every three
+/// letters.
+const MAX_EDITS: usize = 3;
 /// A longer text is not a misspelt name.
 const MAX_NAME: usize = 64;
 
@@ -12,7 +13,7 @@ pub fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<St
     if letters > MAX_NAME {
         return None;
     }
-    let most = letters.div_ceil(3).min(MAX_SLIP);
+    let most = letters.div_ceil(3).min(MAX_EDITS);
     let name = |k: &'a str| k.rsplit('.').next().unwrap_or(k);
     // names of runs are known names too, and may be of any length
     let distance = |k: &str| {

@@ -17,7 +17,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Parses typed text as a switch or number if it is one; with `as_text` it stays text.
+    /// Parses text that the user typed as a switch or number if possible; with `as_text` it stays text.
     pub fn parse(text: &str, as_text: bool) -> Self {
         let t = text.trim();
         if as_text {
@@ -34,7 +34,7 @@ impl Value {
         }
     }
 
-    /// The value as a number, if it is one.
+    /// The value as a number; `None` for a text or a switch.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Int(i) => Some(*i as f64),

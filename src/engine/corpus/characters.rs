@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{
     character_list,
-    omission::OWN_TEXT,
+    omission::OWN_TEXT_ADVICE,
     prelude::*,
     text_file::{CharCursor, CharPosition, TextFile},
 };
@@ -38,7 +38,7 @@ impl Characters {
         }
         let text = TextFile::open(path)?;
         let mut distinct = BTreeSet::new();
-        text.whole().find_char(&mut |c| {
+        text.full_text().find_char(&mut |c| {
             distinct.insert(c);
             false
         })?;
@@ -101,10 +101,10 @@ impl Characters {
         ))
     }
 
-    /// Same as [`Characters::unknown`], for a text that is generated, from which nobody can remove anything.
+    /// Same as [`Characters::unknown`], for a text that is generated, which the user cannot edit.
     pub fn unknown_in_generated(&self, place: CharPosition) -> CorpusError {
         CorpusError::new(format!(
-            "{}: read {OWN_TEXT} in its place, or give the characters that the model was trained on.",
+            "{}: read {OWN_TEXT_ADVICE} in its place, or give the characters that the model was trained on.",
             self.missing(place)
         ))
     }

@@ -47,7 +47,7 @@ pub(super) fn chunk(span: TextSlice<'_>, from: usize, tokenizer: &Tokenizer) -> 
 fn end_of(bytes: &[u8], encoding: Encoding) -> usize {
     let near = bytes.len().saturating_sub(SPLIT_SEARCH).max(1);
     let gap = |at: &usize| bytes[*at].is_ascii_whitespace() && !bytes[at - 1].is_ascii_whitespace();
-    let char = |at: &usize| encoding.begins(bytes[*at]);
+    let char = |at: &usize| encoding.is_char_start(bytes[*at]);
     let backwards = || (near..bytes.len()).rev();
     backwards().find(gap).or_else(|| backwards().find(char)).unwrap_or(bytes.len())
 }

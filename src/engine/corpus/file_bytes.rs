@@ -14,8 +14,8 @@ use crate::files::{self, FileError, reading_budget};
 
 /// Files up to this size are held whole.
 pub(super) const MAX_CACHED: u64 = 32 << 20;
-/// A file is read into memory only if it takes at most one part in this many of [`reading_budget`].
-const HELD_SHARE: u64 = 4;
+/// A file is read into memory only if it takes at most [`reading_budget`] divided by this.
+const IN_MEMORY_DIVISOR: u64 = 4;
 
 pub(super) struct FileBytes {
     file: File,
@@ -49,7 +49,7 @@ impl FileBytes {
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let file = files::open(path)?;
         let stamp = FileStamp::from(file.metadata()?);
-        let hold = stamp.length <= MAX_CACHED.min(reading_budget() / HELD_SHARE);
+        let hold = stamp.length <= MAX_CACHED.min(reading_budget() / IN_MEMORY_DIVISOR);
         let held = if hold { Some(read_at(&file, 0, stamp.length as usize)?) } else { None };
         Ok(Self { file, held, stamp: Mutex::new(stamp) })
     }

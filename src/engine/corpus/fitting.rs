@@ -6,20 +6,20 @@
 //! however many it has, because the model was not trained on it; it is read as far as a given vocabulary goes
 //! ([`Corpus::omission`]).
 
-use super::{Corpus, CorpusSpec, TextTokenizer, omission::OWN_TEXT, prelude::*};
+use super::{Corpus, CorpusSpec, TextTokenizer, omission::OWN_TEXT_ADVICE, prelude::*};
 
 /// The smallest vocabulary of a model of bytes.
 pub const BYTES: usize = 256;
 /// A model of bytes may have padded its embedding up to this many rows, as the paper of the fast-slow gate does.
 const PADDED_BYTES: usize = 320;
 /// Common names of files that list a model's tokens.
-const LISTS: [&str; 7] =
+const TOKENIZER_FILES: [&str; 7] =
     ["meta.pkl", "stoi.json", "vocab.json", "vocabulary.json", "characters.json", "chars.json", "tokenizer.json"];
 
 /// The file beside a checkpoint that lists as many tokens as the model has, as a tokeniser.
-pub fn list_beside(checkpoint: &Path, rows: usize) -> Option<TokenizerSpec> {
+pub fn tokenizer_beside(checkpoint: &Path, rows: usize) -> Option<TokenizerSpec> {
     let folder = checkpoint.parent()?;
-    LISTS.iter().map(|name| folder.join(name)).filter(|path| path.is_file()).find_map(|path| {
+    TOKENIZER_FILES.iter().map(|name| folder.join(name)).filter(|path| path.is_file()).find_map(|path| {
         let spec = tokenizer_from_file(path);
         let knows = TextTokenizer::open(&spec, "").ok()?.vocab();
         (knows == rows).then_some(spec)
@@ -49,7 +49,7 @@ impl CorpusSpec {
         if !matches!(self.tokenizer, TokenizerSpec::Byte { .. }) {
             return Ok(None);
         }
-        let listed = || list_beside(checkpoint?, rows);
+        let listed = || tokenizer_beside(checkpoint?, rows);
         if !(BYTES..=PADDED_BYTES).contains(&rows)
             && let Some(list) = listed()
         {
@@ -67,7 +67,7 @@ impl CorpusSpec {
         let refused = |why: String| {
             CorpusError::new(format!(
                 "The model knows {rows} tokens, too few for bytes, and {why}: give the text that it was trained on as \
-                 {OWN_TEXT}, or its list of characters (`corpus.vocabulary_file`: .json or meta.pkl, with \
+                 {OWN_TEXT_ADVICE}, or its list of characters (`corpus.vocabulary_file`: .json or meta.pkl, with \
                  `corpus.tokenizer` = sorted_char)."
             ))
         };

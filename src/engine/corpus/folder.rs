@@ -122,7 +122,7 @@ pub(super) fn open(folder: &Path, domains: usize, seed: u64) -> Result<(String, 
     let share = (shares.total / shares.used as u64) as usize;
     let read = |path: &PathBuf| {
         let file = TextFile::open(path).map_err(in_folder)?;
-        let part = file.stretch(0, share);
+        let part = file.slice(0, share);
         // The share may end inside a character.
         Ok(file.encoding.text(&part.bytes(0, share)?).trim_end_matches('\u{fffd}').to_owned())
     };
@@ -134,7 +134,7 @@ pub(super) fn open(folder: &Path, domains: usize, seed: u64) -> Result<(String, 
         n => format!("; {n} other entries are left out"),
     };
     let name = format!("{name} ({} of {} files{left_out})", shares.used, shares.files.len());
-    Ok((name, TextFile::made(domains::mixed(seed, shares.total as usize, &texts))))
+    Ok((name, TextFile::from_string(domains::mixed(seed, shares.total as usize, &texts))))
 }
 
 /// Bytes of its text in memory; 0 for a folder that opening will refuse.

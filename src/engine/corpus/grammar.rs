@@ -53,7 +53,7 @@ impl GrammarRoles {
         }
     }
 
-    /// True for each role that can only be told across a relative clause: none of a treebank's.
+    /// True for each role that can only be recognised across a relative clause; false for all roles of a treebank.
     pub fn deep_roles(&self) -> Vec<bool> {
         match &self.treebank {
             Some(treebank) => vec![false; treebank.tags.tags().len()],
@@ -73,7 +73,7 @@ impl GrammarRoles {
     }
 
     /// Words of the longest sentence.
-    fn longest(&self) -> usize {
+    fn longest_sentence(&self) -> usize {
         self.treebank.as_ref().map_or(MAX_SENTENCE, |treebank| treebank.longest)
     }
 
@@ -85,7 +85,7 @@ impl GrammarRoles {
     }
 
     /// The training sentence that comes as number `drawn`: the first pass is in order, every later one shuffled again.
-    fn drawn(&self, drawn: u64) -> usize {
+    fn training_index(&self, drawn: u64) -> usize {
         let count = self.train.max(1) as u64;
         match (drawn / count, drawn % count) {
             (0, index) => index as usize,
@@ -94,9 +94,9 @@ impl GrammarRoles {
     }
 }
 
-/// Sentences that a treebank has at least where it has fewer than are asked for.
-const FEWEST: usize = 30;
-/// Bytes of a file of sentences, and words of one of them.
+/// The smallest number of sentences with which a treebank that has fewer than requested is accepted.
+const MIN_SENTENCES: usize = 30;
+/// The largest number of bytes of a file of sentences, and of words of a sentence.
 const MAX_BYTES: u64 = 1 << 20;
 const MAX_WORDS: usize = 24;
 
@@ -136,10 +136,10 @@ impl SentenceStream {
         let (count, longest) = (sentences.len(), treebank.longest);
         let mut asked = String::new();
         if count < train + test {
-            if count < FEWEST {
+            if count < MIN_SENTENCES {
                 let name = treebank.path.display();
                 return Err(CorpusError::new(format!(
-                    "{name} has {count} sentences of at most {longest} words ({too_long} are longer), and a run needs {FEWEST}: raise `train.window`, or choose a larger treebank."
+                    "{name} has {count} sentences of at most {longest} words ({too_long} are longer), and a run needs {MIN_SENTENCES}: raise `train.window`, or choose a larger treebank."
                 )));
             }
             asked = format!(" ({train} and {test} were asked for)");
@@ -188,7 +188,7 @@ impl SentenceStream {
     }
 
     fn windows(&self, sentences: impl Iterator<Item = TaggedSentence>, len: usize) -> Result<Windows, CorpusError> {
-        let longest = self.sets.longest();
+        let longest = self.sets.longest_sentence();
         if len < longest {
             return Err(CorpusError::new(format!(
                 "A window of {len} words has no room for a sentence of {longest}: make the window at least {longest} long."
@@ -251,7 +251,7 @@ impl Stream for SentenceStream {
     /// The seed of the position is ignored: all variants learn from the same sentences.
     fn batch(&self, _: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
         let first = at.drawn.wrapping_mul(rows as u64);
-        let index = |row: u64| self.sets.drawn(first.wrapping_add(row));
+        let index = |row: u64| self.sets.training_index(first.wrapping_add(row));
         self.windows((0..rows as u64).filter_map(|row| self.sentence(SentenceSet::Train, index(row))), len)
     }
 
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn every_pass_has_every_sentence_once() {
         let sets = sets();
-        let pass = |n: u64| -> Vec<usize> { (60 * n..60 * (n + 1)).map(|i| sets.drawn(i)).collect() };
+        let pass = |n: u64| -> Vec<usize> { (60 * n..60 * (n + 1)).map(|i| sets.training_index(i)).collect() };
         assert!(pass(0).into_iter().eq(0..60), "the first is in order");
         for n in [1, 2] {
             assert_eq!(pass(n).into_iter().collect::<HashSet<_>>().len(), 60);
@@ -368,7 +368,7 @@ mod tests {
     }
 
     /// Opens a treebank of 100 sentences, each of a word that all share and its own number, so that a test can tell which
-    /// sentences were drawn. The third has one word more than `longest` allows.
+    /// sentences were drawn. The third has one word more than `longest_sentence` allows.
     fn treebank(seed: u64, tokenizer: TokenizerSpec) -> Result<Corpus, CorpusError> {
         let file = tempfile::Builder::new().suffix(".conllu").tempfile().unwrap();
         let line = |id: usize, word: &str, tag: &str| format!("{id}\t{word}\t_\t{tag}\t_\t_\t0\troot\t_\t_\n");

@@ -71,17 +71,19 @@ impl LabelledLines {
         }
         let all = Self { lines, name };
         match all.labels().len() {
-            0 => Err(all.wrong(format!("has no sentence: {FORM}"))),
-            1 => Err(all.wrong(format!(
+            0 => Err(all.line_error(format!("has no sentence: {LINE_FORMAT}"))),
+            1 => Err(all.line_error(format!(
                 "has one label, `{}`: a concept is told from something else, so add sentences of at least one other label.",
                 all.lines[0].label
             ))),
-            n if n > MAX_LABELS => Err(all.wrong(format!("has {n} labels, and at most {MAX_LABELS} are told apart: {FORM}"))),
+            n if n > MAX_LABELS => {
+                Err(all.line_error(format!("has {n} labels, and at most {MAX_LABELS} are told apart: {LINE_FORMAT}")))
+            }
             _ => Ok(all),
         }
     }
 
-    fn wrong(&self, why: impl Display) -> CorpusError {
+    fn line_error(&self, why: impl Display) -> CorpusError {
         CorpusError::new(format!("{} {why}", self.name))
     }
 
@@ -111,7 +113,7 @@ impl LabelledLines {
         let Some(&(concept, with)) = labels.iter().find(|(label, _)| asked.is_none_or(|asked| asked == *label)) else {
             let known: Vec<&str> = labels.iter().map(|l| l.0).collect();
             let words = format!("has no label `{}`: choose one of {}.", asked.unwrap_or_default(), known.join(", "));
-            return Err(self.wrong(words));
+            return Err(self.line_error(words));
         };
         let without: usize = labels.iter().filter(|l| l.0 != concept).map(|l| l.1).sum();
         for (groups, which) in
@@ -122,7 +124,7 @@ impl LabelledLines {
                     "has {groups} different sentences (or groups) {which}: at least {MIN_GROUPS} are needed, half to search with and \
                      half to confirm with."
                 );
-                return Err(self.wrong(words));
+                return Err(self.line_error(words));
             }
         }
         Ok(concept)
@@ -130,8 +132,8 @@ impl LabelledLines {
 }
 
 /// The form of a line, for error messages.
-const FORM: &str = "write a label, a tab and a sentence on each line, or name the columns in the first line (sentence1, a tab, \
-                    sentence2, a tab, label).";
+const LINE_FORMAT: &str = "write a label, a tab and a sentence on each line, or name the columns in the first line \
+    (sentence1, a tab, sentence2, a tab, label).";
 /// The names of columns as GLUE's files have them; the column of groups is Orrery's own.
 const LABEL: [&str; 3] = ["label", "gold_label", "is_duplicate"];
 const SENTENCE: [&str; 6] = ["sentence", "sentence1", "sentence2", "question", "question1", "question2"];
@@ -182,7 +184,7 @@ fn labelled_line(line: &str, columns: Option<&Columns>) -> Result<LabelledLine, 
         }
         (None, [label, sentence]) => (*label, *sentence, *sentence, None),
         (None, [label, group, sentence]) => (*label, *group, *sentence, None),
-        (None, [_]) => return Err(format!("has no tab: {FORM}")),
+        (None, [_]) => return Err(format!("has no tab: {LINE_FORMAT}")),
         (None, fields) => {
             let tabs = fields.len() - 1;
             return Err(format!(
@@ -192,9 +194,9 @@ fn labelled_line(line: &str, columns: Option<&Columns>) -> Result<LabelledLine, 
         }
     };
     let has_empty = [label, group, sentence, second.unwrap_or(sentence)].contains(&"");
-    ensure!(!has_empty, format!("has an empty field: {FORM}"));
+    ensure!(!has_empty, format!("has an empty field: {LINE_FORMAT}"));
     let is_long = label.chars().count() > LONGEST_LABEL;
-    ensure!(!is_long, format!("has a label of more than {LONGEST_LABEL} characters: {FORM}"));
+    ensure!(!is_long, format!("has a label of more than {LONGEST_LABEL} characters: {LINE_FORMAT}"));
     let text = second.map_or_else(|| sentence.to_owned(), |second| format!("{sentence}\n{second}"));
     Ok(LabelledLine { label: label.to_owned(), group: group.to_owned(), sentence: text })
 }

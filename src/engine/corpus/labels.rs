@@ -59,7 +59,7 @@ impl Line {
 
     /// The ids that a window has room for: of a sentence its beginning, of a pair the beginnings of both, the longer of which
     /// is cut first.
-    fn cut(&self, len: usize) -> Vec<u32> {
+    fn fit_to_window(&self, len: usize) -> Vec<u32> {
         let (first, rest) = self.ids.split_at(self.between.start);
         let (separator, second) = rest.split_at(self.between.len());
         let room = len.saturating_sub(separator.len());
@@ -125,13 +125,13 @@ impl LabelStream {
         &self.name
     }
 
-    /// Rows of one sentence or pair each. Of one that is longer than the window, the beginning is read; behind a shorter one
-    /// lie ids 0, which a causal model reads after it has answered.
+    /// Builds rows of one sentence or pair each. A longer one is truncated to the window; a shorter one is padded with
+    /// id 0, which a causal model reads only after it has answered.
     fn windows<'a>(lines: impl Iterator<Item = &'a Line>, len: usize) -> Windows {
         let mut made = Windows { rows: 0, len, inputs: vec![], targets: vec![], answers: None };
         let mut answers = vec![];
         for line in lines {
-            let (first, ids) = (made.inputs.len(), line.cut(len));
+            let (first, ids) = (made.inputs.len(), line.fit_to_window(len));
             made.inputs.extend(&ids);
             made.inputs.resize(first + len, 0);
             made.targets.resize(first + len, IGNORE);
@@ -174,18 +174,18 @@ impl Stream for LabelStream {
     /// Encodes every sentence once.
     fn measure(&mut self, tokenizer: &Tokenizer) -> Result<(), CorpusError> {
         for line in self.train.iter_mut().chain(&mut self.held_out) {
-            line.encode(tokenizer).map_err(|e| e.about(&self.name))?;
+            line.encode(tokenizer).map_err(|e| e.with_subject(&self.name))?;
         }
         Ok(())
     }
 
     /// The share of the most frequent label among the held-out sentences.
-    fn guess(&self) -> Option<f64> {
+    fn chance_accuracy(&self) -> Option<f64> {
         let counts = (0..self.classes).map(|c| self.held_out.iter().filter(|line| line.label as usize == c).count());
         Some(counts.max()? as f64 / self.held_out.len().max(1) as f64)
     }
 
-    /// Every sentence comes once before any comes a second time.
+    /// Draws without replacement: every sentence is used once before any is used again.
     fn batch(&self, _: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
         let (first, count) = (at.drawn.wrapping_mul(rows as u64), self.train.len() as u64);
         let key = scramble(self.seed ^ scramble(at.seed));
@@ -202,7 +202,7 @@ impl Stream for LabelStream {
 
     fn passage(&self, _: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
         let line = self.held_out.get((index % self.held_out.len().max(1) as u64) as usize);
-        line.map_or_else(Vec::new, |line| line.cut(len))
+        line.map_or_else(Vec::new, |line| line.fit_to_window(len))
     }
 }
 
@@ -257,7 +257,7 @@ mod tests {
         assert!(held.iter().all(|(text, _, place)| !distinct.contains(text) && *place + 1 == text.len()));
         assert_ne!(corpus.batch(&at(0), 50, 80).unwrap(), corpus.batch(&at(pass), 50, 80).unwrap(), "passes differ");
         let bad = held.iter().filter(|row| row.1 == 1).count() as f64 / held.len() as f64;
-        assert!((corpus.guess().unwrap() - bad.max(1.0 - bad)).abs() < 1e-12);
+        assert!((corpus.chance_accuracy().unwrap() - bad.max(1.0 - bad)).abs() < 1e-12);
         let cut = rows(&corpus, &corpus.held_out(9, 6).unwrap());
         assert!(cut.iter().all(|(text, _, place)| *place == 5 && text.len() == 6), "a long sentence is cut at its end");
     }

@@ -34,14 +34,14 @@ mod visible;
 mod windows;
 
 use file_bytes::MAX_CACHED;
-use omission::{OWN_TEXT, Omission};
+use omission::{OWN_TEXT_ADVICE, Omission};
 use stream::{BatchShape, Stream};
 use subword::Subword;
 use text_file::TextFile;
 use tokenizer::Tokenizer;
 
 pub use chunks::{TextChunk, TextSpan};
-pub use fitting::{BYTES, list_beside};
+pub use fitting::{BYTES, tokenizer_beside};
 pub use grammar::GrammarRoles;
 pub use labelled_lines::{LabelledLine, LabelledLines, MIN_GROUPS};
 pub use labels::Labels;
@@ -69,7 +69,7 @@ pub struct CorpusSpec {
 }
 
 impl CorpusSpec {
-    /// The whole text of a source, a tenth of it held out; where it is generated, with seed 1.
+    /// The whole text of a source, with a tenth held out; generated sources use seed 1.
     pub fn new(source: Source, tokenizer: TokenizerSpec) -> Self {
         Self { source, length: None, tokenizer, held_out: 0.1, seed: 1 }
     }
@@ -90,9 +90,9 @@ impl CorpusSpec {
             TokenizerSpec::Word { max_vocab }
             | TokenizerSpec::Spaced { max_vocab }
             | TokenizerSpec::Whitespace { max_vocab } => (*max_vocab as u64).min(text / LETTERS),
-            TokenizerSpec::Characters(path) => source::length(path).min(MANY_CHARS),
+            TokenizerSpec::Characters(path) => source::length(path).min(TYPICAL_MAX_CHARS),
             TokenizerSpec::Listed { words } => words.len() as u64,
-            TokenizerSpec::HuggingFace(path) => source::length(path) / ENTRY,
+            TokenizerSpec::HuggingFace(path) => source::length(path) / MIN_ENTRY_BYTES,
         }
     }
 
@@ -102,8 +102,8 @@ impl CorpusSpec {
         self.source.bytes().min(length.map_or(u64::MAX, |length| length as u64))
     }
 
-    /// About how many bytes it holds when it is open: the text, which a file of moderate size is in memory as a whole however
-    /// little of it is read, once more what a tokeniser that learns from it takes of it, and a tokenizer.json.
+    /// An estimate of the bytes that an open corpus holds: the text, which is in memory as a whole if the file is of
+    /// moderate size, as much again at most for the sample that a tokeniser is trained on, and a tokenizer.json.
     pub fn memory(&self) -> u64 {
         let copies = if self.tokenizer.learns() { 2 } else { 1 };
         let text = self.source.bytes().min(MAX_CACHED) * copies;
@@ -136,9 +136,9 @@ impl CorpusSpec {
 /// Letters that words which are all different have at least, on average.
 const LETTERS: u64 = 4;
 /// Distinct characters that a file's vocabulary seldom exceeds.
-const MANY_CHARS: u64 = 1 << 12;
+const TYPICAL_MAX_CHARS: u64 = 1 << 12;
 /// Bytes of a tokenizer.json for each of its tokens, at least.
-const ENTRY: u64 = 24;
+const MIN_ENTRY_BYTES: u64 = 24;
 
 /// The kind of a tokeniser with its size, enough to build it again.
 #[derive(Debug, Clone, PartialEq)]
@@ -171,7 +171,7 @@ pub enum TokenizerSpec {
 }
 
 impl TokenizerSpec {
-    /// Returns true if it takes its symbols from a sample of the training part.
+    /// Returns true if the tokeniser builds its vocabulary from a sample of the training part.
     fn learns(&self) -> bool {
         matches!(
             self,
@@ -179,7 +179,7 @@ impl TokenizerSpec {
         )
     }
 
-    /// The kind of token, as settings name it.
+    /// The kind of tokeniser, by the name that settings use.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Byte { .. } => "byte",
@@ -207,7 +207,7 @@ impl CorpusError {
     }
 
     /// The same error with the name of its subject in front.
-    fn about(self, name: &str) -> Self {
+    fn with_subject(self, name: &str) -> Self {
         Self { message: format!("{name}: {}", self.message), ..self }
     }
 
@@ -243,7 +243,7 @@ pub struct Position {
 
 /// An opened corpus.
 pub struct Corpus {
-    /// The spec that it was opened from, with as many sentences of a treebank as it has.
+    /// The spec that the corpus was opened from, with the number of sentences that its treebank actually has.
     spec: CorpusSpec,
     name: String,
     tokenizer: Tokenizer,
@@ -273,13 +273,13 @@ impl Corpus {
             && let Some(unknown) = stream.find_char(&mut |c| !known.knows(c))?
         {
             if !spec.source.is_generated() {
-                return Err(known.unknown(unknown).about(&name));
+                return Err(known.unknown(unknown).with_subject(&name));
             }
             match stream.leave_out(&|c| known.knows(c))? {
-                None => return Err(known.unknown_in_generated(unknown).about(&name)),
-                Some(omission) if omission.is_most() => {
-                    let words = format!("the vocabulary lacks {omission}: read {OWN_TEXT} in its place.");
-                    return Err(CorpusError::new(words).about(&name));
+                None => return Err(known.unknown_in_generated(unknown).with_subject(&name)),
+                Some(omission) if omission.exceeds_half() => {
+                    let words = format!("the vocabulary lacks {omission}: read {OWN_TEXT_ADVICE} in its place.");
+                    return Err(CorpusError::new(words).with_subject(&name));
                 }
                 found => omission = found,
             }
@@ -322,14 +322,14 @@ impl Corpus {
     pub fn omission(&self) -> Option<String> {
         let omission = self.omission.as_ref()?;
         Some(format!(
-            "{} is read without {omission}, which the vocabulary lacks; {OWN_TEXT} takes its place",
+            "{} is read without {omission}, which the vocabulary lacks; {OWN_TEXT_ADVICE} takes its place",
             self.name
         ))
     }
 
-    /// The share of questions that guessing answers rightly, if this corpus asks any.
-    pub fn guess(&self) -> Option<f64> {
-        self.stream.guess()
+    /// The accuracy of guessing the answers; `None` if this corpus has no questions.
+    pub fn chance_accuracy(&self) -> Option<f64> {
+        self.stream.chance_accuracy()
     }
 
     /// Returns the number of ids of the vocabulary.

@@ -1,6 +1,6 @@
 //! Tokenisers that fit a model's number of tokens.
 
-use super::{BYTES, TextTokenizer, character_list, list_beside, prelude::*};
+use super::{BYTES, TextTokenizer, character_list, prelude::*, tokenizer_beside};
 
 /// The reason why no tokeniser is found for a model.
 #[derive(Debug, thiserror::Error)]
@@ -38,10 +38,10 @@ pub struct TokenizerChoice {
 }
 
 impl TokenizerChoice {
-    /// The list of tokens beside a checkpoint of `vocab` tokens, where nobody chose any.
-    pub fn or_list_beside(mut self, checkpoint: &Path, vocab: usize) -> Self {
+    /// The list of tokens beside a checkpoint of `vocab` tokens, used if the user chose none.
+    pub fn or_tokenizer_beside(mut self, checkpoint: &Path, vocab: usize) -> Self {
         if self.kind.is_none() && self.vocabulary.is_none() && self.json.is_none() {
-            match list_beside(checkpoint, vocab) {
+            match tokenizer_beside(checkpoint, vocab) {
                 Some(TokenizerSpec::Characters(path)) => self.vocabulary = Some(path),
                 Some(TokenizerSpec::HuggingFace(path)) => self.json = Some(path),
                 _ => {}
@@ -110,9 +110,9 @@ pub fn fitting_tokenizers(
         match opened {
             Ok(tokenizer) => all.push(NamedTokenizer { kind, tokenizer }),
             // a kind that the user did not ask for need not fit; a given file must
-            Err(TokenizerMisfit::Unasked(_)) if choice.kind.is_none() => {}
-            Err(TokenizerMisfit::Unasked(words)) => return Err(TokenizerError::Mismatch(words)),
-            Err(TokenizerMisfit::Wrong(e)) => return Err(e),
+            Err(TokenizerMisfit::Mismatch(_)) if choice.kind.is_none() => {}
+            Err(TokenizerMisfit::Mismatch(words)) => return Err(TokenizerError::Mismatch(words)),
+            Err(TokenizerMisfit::Invalid(e)) => return Err(e),
         }
     }
     if all.is_empty() {
@@ -127,34 +127,34 @@ pub fn fitting_tokenizers(
 /// The reason why a tokenizer does not suit the model.
 enum TokenizerMisfit {
     /// The tokenizer does not fit; an error only if the user asked for it.
-    Unasked(String),
-    Wrong(TokenizerError),
+    Mismatch(String),
+    Invalid(TokenizerError),
 }
 
 impl From<CorpusError> for TokenizerMisfit {
     fn from(e: CorpusError) -> Self {
-        Self::Wrong(e.into())
+        Self::Invalid(e.into())
     }
 }
 
 fn bytes(vocab: usize) -> Result<TextTokenizer, TokenizerMisfit> {
     if vocab < BYTES {
         let words = format!("the model knows {vocab} tokens, fewer than the {BYTES} bytes: it reads something else");
-        return Err(TokenizerMisfit::Unasked(words));
+        return Err(TokenizerMisfit::Mismatch(words));
     }
     Ok(TextTokenizer::open(&TokenizerSpec::Byte { vocab }, "")?)
 }
 
 fn characters_of(text: &[u8], vocab: usize) -> Result<TextTokenizer, TokenizerMisfit> {
     let Ok(text) = std::str::from_utf8(text) else {
-        return Err(TokenizerMisfit::Unasked(
+        return Err(TokenizerMisfit::Mismatch(
             "the text is not UTF-8, so it has no characters: save it as UTF-8".to_owned(),
         ));
     };
     let tokenizer = TextTokenizer::open(&TokenizerSpec::SortedChar { max_vocab: usize::MAX }, text)?;
     let has = tokenizer.vocab();
     if has != vocab {
-        return Err(TokenizerMisfit::Unasked(format!(
+        return Err(TokenizerMisfit::Mismatch(format!(
             "the text has {has} distinct characters and the model knows {vocab} tokens: give the text or the list of \
              characters that it was trained on as the vocabulary"
         )));
@@ -166,7 +166,7 @@ fn load_from_file(kind: TokenizerKind, path: Option<&Path>, vocab: usize) -> Res
     let is_json = kind == TokenizerKind::HuggingFace;
     let Some(path) = path else {
         let what = if is_json { "a tokenizer.json" } else { "a list of characters or the text it was trained on" };
-        return Err(TokenizerMisfit::Unasked(format!("this kind of tokens needs a file: {what}")));
+        return Err(TokenizerMisfit::Mismatch(format!("this kind of tokens needs a file: {what}")));
     };
     let spec = match is_json {
         true => TokenizerSpec::HuggingFace(path.to_owned()),
@@ -177,7 +177,7 @@ fn load_from_file(kind: TokenizerKind, path: Option<&Path>, vocab: usize) -> Res
     // a list may be shorter than a padded embedding; a text that lacks characters would shift their ids
     let is_list = is_json || character_list::is_list(path);
     if has > vocab || (has < vocab && !is_list) {
-        return Err(TokenizerMisfit::Wrong(TokenizerError::Mismatch(format!(
+        return Err(TokenizerMisfit::Invalid(TokenizerError::Mismatch(format!(
             "{} has {has} tokens and the model knows {vocab}: it is not what the model was trained with",
             path.display()
         ))));

@@ -1,19 +1,19 @@
-//! The characters of a generated text that a given vocabulary lacks. Nobody wrote such a text and nobody can edit it, so that
-//! it is read without them, and the corpus says so; a text of the user's own is never changed.
+//! The characters of a generated text that a given vocabulary lacks. The user cannot edit such a text, so that it is
+//! read without them, and the corpus says so; a text of the user's own is never changed.
 
 use std::{collections::BTreeSet, fmt};
 
 /// The advice where a generated text does not serve: the object of a sentence.
-pub(super) const OWN_TEXT: &str = "a text of your own (`corpus.file`, `--text FILE`, or drop it on the window)";
+pub(super) const OWN_TEXT_ADVICE: &str = "a text of your own (`corpus.file`, `--text FILE`, or drop it on the window)";
 
-/// Characters that are named one by one.
+/// The largest number of characters that a message names individually.
 const MAX_NAMED: usize = 12;
 
-/// The characters that a text is read without.
+/// The characters that are left out of a text because its vocabulary lacks them.
 #[derive(Debug, Default)]
 pub(super) struct Omission {
     chars: BTreeSet<char>,
-    /// How often one of them occurs.
+    /// The number of their occurrences.
     omitted: usize,
     /// The number of characters of the whole text.
     total: usize,
@@ -41,7 +41,7 @@ impl Omission {
     }
 
     /// True if less than half of the text is left.
-    pub(super) fn is_most(&self) -> bool {
+    pub(super) fn exceeds_half(&self) -> bool {
         2 * self.omitted > self.total
     }
 }
@@ -70,9 +70,9 @@ mod tests {
         assert_eq!((omission.strip("abc", &is_known), omission.len()), ("abc".to_owned(), 0));
         assert_eq!(omission.strip("a&b&c3", &is_known), "abc");
         assert_eq!(omission.to_string(), "2 of its characters ('&' '3'; 33.3% of it)");
-        assert!(!omission.is_most());
+        assert!(!omission.exceeds_half());
         assert_eq!(omission.strip("0123456789", &is_known), "");
-        assert!(omission.is_most() && omission.len() == 11);
+        assert!(omission.exceeds_half() && omission.len() == 11);
         omission.strip("ABC", &is_known);
         assert!(omission.to_string().contains("'A' and 2 more;"), "{omission}");
     }

@@ -63,13 +63,13 @@ impl Stream for RecallStream {
     }
 
     fn sample(&self) -> Result<String, CorpusError> {
-        Ok(self.examples.every_symbol())
+        Ok(self.examples.all_symbols_text())
     }
 
     /// Looks the symbols up, each of which must be an id of its own.
     fn measure(&mut self, tokenizer: &Tokenizer) -> Result<(), CorpusError> {
         let mut taken = HashMap::new();
-        let symbols: BTreeSet<u8> = self.examples.every_symbol().bytes().collect();
+        let symbols: BTreeSet<u8> = self.examples.all_symbols_text().bytes().collect();
         for &symbol in &symbols {
             let ids = tokenizer.encode(char::from(symbol).encode_utf8(&mut [0; 4]))?;
             let other = ids.first().and_then(|&id| taken.insert(id, symbol)).filter(|other| *other != symbol);
@@ -89,8 +89,8 @@ impl Stream for RecallStream {
         Ok(())
     }
 
-    fn guess(&self) -> Option<f64> {
-        Some(self.examples.guess())
+    fn chance_accuracy(&self) -> Option<f64> {
+        Some(self.examples.chance_accuracy())
     }
 
     fn batch(&self, _: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {

@@ -23,7 +23,7 @@ pub enum Source {
     Generated(String),
     /// A part of the parliament.
     Parliament(Extent),
-    /// A task with settings of one's choice.
+    /// A task with the given settings.
     Task(Task),
     /// A steering run: the language of the corpus `steering` first, then prompts to steer at.
     Steering(Steering),
@@ -72,18 +72,18 @@ impl Source {
                 Some(corpus) if corpus.is_task() => {
                     open_task(&Task { id: id.clone(), spacing: 0, answers_only: true }, spec.seed)
                 }
-                Some(corpus) => text(generated(id), TextFile::made(corpus.text(spec.seed, generated::SIZE))),
+                Some(corpus) => text(generated(id), TextFile::from_string(corpus.text(spec.seed, generated::SIZE))),
                 None => Err(unknown(id, |_| true)),
             },
             Self::Parliament(extent) => {
                 let made = generated::part_of_parliament(spec.seed, generated::SIZE, extent);
-                text(generated("part of parliament"), TextFile::made(made))
+                text(generated("part of parliament"), TextFile::from_string(made))
             }
             Self::File(path) => text(file_name(path), TextFile::open(path)?),
             Self::Domains(count) => {
                 let count = (*count).clamp(1, domains::MAX_DOMAINS);
                 let made = domains::text(spec.seed, generated::SIZE, count);
-                text(format!("{count} of {} domains (generated)", domains::MAX_DOMAINS), TextFile::made(made))
+                text(format!("{count} of {} domains (generated)", domains::MAX_DOMAINS), TextFile::from_string(made))
             }
             Self::Folder { path, domains } => {
                 let (name, mixed) = folder::open(path, *domains, spec.seed)?;
@@ -118,7 +118,7 @@ impl Source {
         !self.asks_questions() && !matches!(self, Self::GrammarRoles(_))
     }
 
-    /// Returns true if the text is made here, so that nobody gave it; false if any of it comes from a file of the user's.
+    /// Returns true if the text is generated; false if any of it comes from a file of the user's.
     pub fn is_generated(&self) -> bool {
         match self {
             Self::Generated(_) | Self::Parliament(_) | Self::Task(_) | Self::Steering(_) | Self::Domains(_) => true,

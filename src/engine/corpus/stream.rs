@@ -35,7 +35,7 @@ pub enum SentenceSet {
     Train = 1,
     /// Other sentences of the same vocabulary.
     TestWithin = 2,
-    /// Sentences about vehicles; a treebank has none.
+    /// Sentences about vehicles, which a treebank lacks.
     TestTransfer = 3,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct BatchShape {
 
 /// An opened source. Windows are `rows` of `len` ids with as many targets.
 pub(super) trait Stream: Send + Sync {
-    /// The words after the corpus's name: its size, or what it asks.
+    /// The part of the description after the corpus's name: its size, or the questions of the task.
     fn describe(&self) -> String;
 
     /// Text that a tokeniser learns its symbols from.
@@ -90,13 +90,13 @@ pub(super) trait Stream: Send + Sync {
         Encoding::Utf8
     }
 
-    /// Called once, when the tokeniser is known and before any window is asked for.
+    /// Prepares the stream; called once, after the tokeniser is known and before the first window is requested.
     fn measure(&mut self, _tokenizer: &Tokenizer) -> Result<(), CorpusError> {
         Ok(())
     }
 
-    /// The share of questions that guessing answers rightly, if this source asks any.
-    fn guess(&self) -> Option<f64> {
+    /// The accuracy of guessing the answers; `None` if this source has no questions.
+    fn chance_accuracy(&self) -> Option<f64> {
         None
     }
 
@@ -114,7 +114,7 @@ pub(super) trait Stream: Send + Sync {
         Ok(None)
     }
 
-    /// The first `count` held-out windows, or as many as there are.
+    /// The first `count` held-out windows, or all of them if there are fewer.
     fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError>;
 
     /// About `len` held-out ids that begin at a sentence; `index` selects which.
@@ -125,7 +125,7 @@ pub(super) trait Stream: Send + Sync {
         0
     }
 
-    /// The sentence at this place of a set; `None` behind its last, and where words have no roles.
+    /// The sentence with this index in a set; `None` after its last, or if the corpus has no roles.
     fn sentence(&self, _set: SentenceSet, _index: usize) -> Option<TaggedSentence> {
         None
     }

@@ -21,7 +21,7 @@ const LARGEST_JSON: u64 = 128 << 20;
 /// The library's memory for a tokenizer.json, at most about this many times its bytes.
 const JSON_GROWTH: u64 = 48;
 /// Text is handed to the trainer in pieces of about this many bytes.
-const PIECE: usize = 4 << 10;
+const TRAINER_CHUNK_BYTES: usize = 4 << 10;
 
 pub(super) struct Subword {
     inner: tokenizers::Tokenizer,
@@ -58,7 +58,7 @@ impl Subword {
         Self::from_json(json.as_bytes(), "byte pairs").map_err(failed)
     }
 
-    /// About how many bytes a tokenizer.json of this length takes when it is loaded.
+    /// An estimate of the memory, in bytes, of a loaded tokenizer.json of this length.
     pub(super) fn memory(length: u64) -> u64 {
         length.saturating_mul(JSON_GROWTH)
     }
@@ -183,8 +183,8 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> + Send {
         if rest.is_empty() {
             return None;
         }
-        let mut end = rest.ceil_char_boundary(PIECE);
-        end += rest[end..].find(char::is_whitespace).filter(|&gap| gap < PIECE).unwrap_or(0);
+        let mut end = rest.ceil_char_boundary(TRAINER_CHUNK_BYTES);
+        end += rest[end..].find(char::is_whitespace).filter(|&gap| gap < TRAINER_CHUNK_BYTES).unwrap_or(0);
         let (piece, after) = rest.split_at(end);
         rest = after;
         Some(piece)

@@ -58,7 +58,7 @@ impl TaskStream {
         let mut row = TaskRow { ids: Vec::with_capacity(len + 1), answers: Vec::with_capacity(len + 1) };
         for piece in story::window(self.style, rng, (len + 1, self.spacing), &measure) {
             let answer = piece.role == Role::Answer;
-            // Where a space is an id of its own, it is not part of the answer.
+            // If a space is an id of its own, it is not part of the answer.
             let own_space = matches!(tokenizer, Tokenizer::Byte { .. } | Tokenizer::Char(_));
             let spaces = usize::from(own_space && piece.text.starts_with(' '));
             let ids = tokenizer.encode(&piece.text)?;
@@ -112,7 +112,7 @@ impl Stream for TaskStream {
         Ok(out)
     }
 
-    fn guess(&self) -> Option<f64> {
+    fn chance_accuracy(&self) -> Option<f64> {
         Some(1.0 / self.style.facts() as f64)
     }
 
@@ -125,7 +125,7 @@ impl Stream for TaskStream {
         self.windows(tokenizer, (0..count as u64).map(|i| (Subset::HeldOut, 0, i)), len)
     }
 
-    /// A held-out window, as long as the task needs at least.
+    /// A held-out window of at least the length that the task needs.
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
         let measure = |text: &str| tokenizer.encode(text).map_or(text.len(), |ids| ids.len());
         let len = len.max(story::min_len(self.style, self.spacing, &measure));

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::files::memory::size;
 
-/// A text, and where it is cut.
+/// A text and the byte that separates its training part from its held-out part.
 pub(super) struct Text {
     /// The name of the corpus, for messages.
     name: String,
@@ -26,15 +26,15 @@ pub(super) struct Text {
 impl Text {
     /// Holds out the last fraction of the text.
     pub(super) fn split(name: String, file: TextFile, held_out: f64) -> Result<Self, CorpusError> {
-        let split = windows::split(file.whole(), held_out)?;
+        let split = windows::split(file.full_text(), held_out)?;
         Ok(Self { name, file, split, bytes_per_id: 1.0 })
     }
 
     fn span(&self, span: TextSpan) -> TextSlice<'_> {
         match span {
-            TextSpan::Training => self.file.stretch(0, self.split),
-            TextSpan::HeldOut => self.file.stretch(self.split, self.file.len()),
-            TextSpan::Whole => self.file.whole(),
+            TextSpan::Training => self.file.slice(0, self.split),
+            TextSpan::HeldOut => self.file.slice(self.split, self.file.len()),
+            TextSpan::Whole => self.file.full_text(),
         }
     }
 
@@ -70,10 +70,10 @@ impl Stream for Text {
 
     /// Finds a character in the whole text, its held-out part too.
     fn find_char(&self, wanted: &mut dyn FnMut(char) -> bool) -> Result<Option<CharPosition>, CorpusError> {
-        self.read_unchanged(|| self.file.whole().find_char(wanted))
+        self.read_unchanged(|| self.file.full_text().find_char(wanted))
     }
 
-    /// The rest is held in memory. What is held out of the whole text is held out of the rest, too.
+    /// The remaining text is kept in memory. The held-out part of the whole text stays held out.
     fn leave_out(&mut self, is_known: &dyn Fn(char) -> bool) -> Result<Option<Omission>, CorpusError> {
         let mut omission = Omission::default();
         let mut strip = |part: TextSlice<'_>| -> Result<String, CorpusError> {
@@ -82,7 +82,7 @@ impl Stream for Text {
         let mut rest = strip(self.span(TextSpan::Training))?;
         let split = rest.len();
         rest.push_str(&strip(self.span(TextSpan::HeldOut))?);
-        (self.file, self.split) = (TextFile::made(rest), split);
+        (self.file, self.split) = (TextFile::from_string(rest), split);
         Ok(Some(omission))
     }
 

@@ -1,5 +1,5 @@
-//! The bytes of a corpus: a file, or text made by us. Looks at a few places of a file to tell text from binary and
-//! UTF-8 from Latin-1.
+//! The bytes of a corpus: a file or generated text. A few positions of a file are sampled to distinguish text from
+//! binary data and UTF-8 from Latin-1.
 
 use std::{borrow::Cow, io};
 
@@ -9,12 +9,12 @@ use super::{
 };
 
 /// The bytes read at each of the places where a file is probed.
-const PROBE: usize = 64 << 10;
+const PROBE_BYTES: usize = 64 << 10;
 /// A file is not text if more than one in this many characters is a control character.
-const CONTROL_ONE_IN: usize = 20;
+const MIN_CHARS_PER_CONTROL: usize = 20;
 
-/// The bytes whose characters are counted in one go.
-const CHARS_AT_ONCE: usize = 1 << 20;
+/// The number of bytes that are read at a time to count their characters.
+const COUNT_BLOCK_BYTES: usize = 1 << 20;
 
 /// The encoding of bytes as characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Encoding {
         }
     }
 
-    /// Bytes as text; what is no UTF-8 becomes the replacement character.
+    /// Bytes as text; bytes that are not UTF-8 become the replacement character.
     pub(super) fn text(self, bytes: &[u8]) -> Cow<'_, str> {
         match self {
             Self::Utf8 => String::from_utf8_lossy(bytes),
@@ -49,7 +49,7 @@ impl Encoding {
     }
 
     /// Returns true if a character may begin at this byte.
-    pub(super) fn begins(self, byte: u8) -> bool {
+    pub(super) fn is_char_start(self, byte: u8) -> bool {
         match self {
             Self::Utf8 => byte & 0xC0 != 0x80,
             Self::Latin1 => true,
@@ -62,13 +62,13 @@ enum Store {
     File { path: PathBuf, bytes: FileBytes },
 }
 
-/// Text that can be read anywhere at once.
+/// A text whose bytes can be read from any position.
 pub(super) struct TextFile {
     store: Store,
     /// The position after a byte-order mark.
     start: usize,
-    /// Bytes after it that are never read, because the text is not wanted whole.
-    unread: usize,
+    /// The number of bytes after the text that are ignored, because only its beginning was requested.
+    unread_bytes: usize,
     pub(super) encoding: Encoding,
 }
 
@@ -93,10 +93,10 @@ impl<'a> TextSlice<'a> {
     pub(super) fn find_char(&self, wanted: &mut dyn FnMut(char) -> bool) -> Result<Option<CharPosition>, CorpusError> {
         let (encoding, mut cursor, mut from) = (self.encoding(), CharCursor::default(), 0);
         while from < self.len() {
-            let bytes = self.bytes(from, from + CHARS_AT_ONCE)?;
+            let bytes = self.bytes(from, from + COUNT_BLOCK_BYTES)?;
             let mut end = bytes.len();
             // a character is not cut between two parts
-            while from + bytes.len() < self.len() && end > 1 && !encoding.begins(bytes[end - 1]) {
+            while from + bytes.len() < self.len() && end > 1 && !encoding.is_char_start(bytes[end - 1]) {
                 end -= 1;
             }
             let end = if from + bytes.len() < self.len() && end > 1 { end - 1 } else { bytes.len() };
@@ -115,7 +115,7 @@ impl<'a> TextSlice<'a> {
     }
 }
 
-/// A character and where it stands.
+/// A character and its position in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CharPosition {
     pub char: char,
@@ -148,17 +148,17 @@ impl CharCursor {
 
 impl TextFile {
     /// The whole text.
-    pub(super) fn whole(&self) -> TextSlice<'_> {
-        self.stretch(0, self.len())
+    pub(super) fn full_text(&self) -> TextSlice<'_> {
+        self.slice(0, self.len())
     }
 
     /// Text made in memory, UTF-8.
-    pub(super) fn made(text: String) -> Self {
-        Self { store: Store::Made(text.into_bytes()), start: 0, unread: 0, encoding: Encoding::Utf8 }
+    pub(super) fn from_string(text: String) -> Self {
+        Self { store: Store::Made(text.into_bytes()), start: 0, unread_bytes: 0, encoding: Encoding::Utf8 }
     }
 
-    /// Opens a file. Errors, each with the next step: missing, no ordinary file, not readable, empty, binary,
-    /// UTF-16, blank, or one symbol only.
+    /// Opens a file. Errors, each of which advises what to do: the file is missing, not an ordinary file, not readable,
+    /// empty, binary, UTF-16 or blank, or it repeats a single symbol.
     pub(super) fn open(path: &Path) -> Result<Self, CorpusError> {
         let here = path.display();
         let bytes = FileBytes::open(path).map_err(|e| match e {
@@ -171,7 +171,7 @@ impl TextFile {
             return Err(CorpusError::new(format!("{here} is empty: choose a file that has text in it.")));
         }
         let store = Store::File { path: path.to_owned(), bytes };
-        let mut text = Self { store, start: 0, unread: 0, encoding: Encoding::Utf8 };
+        let mut text = Self { store, start: 0, unread_bytes: 0, encoding: Encoding::Utf8 };
         (text.start, text.encoding) = check_encoding(&text, path)?;
         Ok(text)
     }
@@ -182,7 +182,7 @@ impl TextFile {
             Store::Made(text) => text.len(),
             Store::File { bytes, .. } => bytes.len(),
         };
-        all - self.start - self.unread
+        all - self.start - self.unread_bytes
     }
 
     /// The first bytes of the text, as many as these or up to three fewer, since no character is cut.
@@ -191,14 +191,14 @@ impl TextFile {
             // a character of UTF-8 has at most four bytes
             let from = bytes.saturating_sub(3);
             let last = self.read(from, bytes + 1)?;
-            let cut = last.iter().rposition(|&byte| self.encoding.begins(byte)).unwrap_or(bytes - from);
-            self.unread += self.len() - from - cut;
+            let cut = last.iter().rposition(|&byte| self.encoding.is_char_start(byte)).unwrap_or(bytes - from);
+            self.unread_bytes += self.len() - from - cut;
         }
         Ok(self)
     }
 
-    /// The text from one byte to another.
-    pub(super) fn stretch(&self, from: usize, to: usize) -> TextSlice<'_> {
+    /// The part of the text between two byte offsets.
+    pub(super) fn slice(&self, from: usize, to: usize) -> TextSlice<'_> {
         let to = to.min(self.len());
         TextSlice { file: self, from: from.min(to), to }
     }
@@ -276,23 +276,23 @@ pub(super) fn refused(path: &Path, error: FileError) -> CorpusError {
 /// The probed places of a text: its head, its middle and its tail.
 fn probes(text: TextSlice<'_>) -> Result<Vec<Cow<'_, [u8]>>, CorpusError> {
     let len = text.len();
-    if len <= 3 * PROBE {
+    if len <= 3 * PROBE_BYTES {
         return Ok(vec![text.bytes(0, len)?]);
     }
-    [0, len / 2, len - PROBE].into_iter().map(|from| text.bytes(from, from + PROBE)).collect()
+    [0, len / 2, len - PROBE_BYTES].into_iter().map(|from| text.bytes(from, from + PROBE_BYTES)).collect()
 }
 
 /// Checks that a file is text; returns where the text starts and how it is encoded.
 fn check_encoding(file: &TextFile, path: &Path) -> Result<(usize, Encoding), CorpusError> {
     let here = path.display();
-    let head = file.stretch(0, 3).bytes(0, 3)?;
+    let head = file.slice(0, 3).bytes(0, 3)?;
     if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {
         return Err(CorpusError::new(format!(
             "{here} is UTF-16 text: save it as UTF-8 (iconv -f UTF-16 -t UTF-8) and choose that file."
         )));
     }
     let start = if head.starts_with(&[0xEF, 0xBB, 0xBF]) { 3 } else { 0 };
-    let probes = probes(file.stretch(start, file.len()))?;
+    let probes = probes(file.slice(start, file.len()))?;
     let seen: usize = probes.iter().map(|p| p.len()).sum();
     if seen == 0 {
         return Err(CorpusError::new(format!(
@@ -302,7 +302,7 @@ fn check_encoding(file: &TextFile, path: &Path) -> Result<(usize, Encoding), Cor
     let count = |wanted: fn(u8) -> bool| probes.iter().flat_map(|p| p.iter()).filter(|&&b| wanted(b)).count();
     let nuls = count(|b| b == 0);
     let controls = count(|b| (b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0x1b)) || b == 0x7f);
-    if nuls > 0 || controls * CONTROL_ONE_IN > seen {
+    if nuls > 0 || controls * MIN_CHARS_PER_CONTROL > seen {
         let what = if nuls > 0 { format!("{nuls} zero bytes") } else { format!("{controls} control characters") };
         return Err(CorpusError::new(format!(
             "{here} is binary, not text ({what} in the {seen} bytes looked at): choose a plain text file; save a document or a PDF as text first."

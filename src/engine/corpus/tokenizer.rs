@@ -293,8 +293,8 @@ fn word_end(text: &str) -> usize {
     text.len()
 }
 
-/// Puts words back together: no space before a closing mark or after an opening one; straight quotes
-/// open and close in turn and start again with each line.
+/// Joins words into text: no space before a closing mark or after an opening one; straight quotes open and close in
+/// turn and start again with each line.
 fn join_words<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let mut out = String::new();
     let (mut glue, mut quoted) = (true, false);

@@ -1,5 +1,5 @@
-//! A treebank: a file of sentences in the form CoNLL-U of Universal Dependencies, with ten tab-separated columns per word,
-//! and an empty line behind each sentence. Two of the columns are read: the word, and one that says what it is.
+//! A treebank: a file of sentences in the form CoNLL-U of Universal Dependencies, with ten tab-separated columns per
+//! word, and an empty line behind each sentence. Two of the columns are read: the word, and its tag.
 
 use super::{
     prelude::*,
@@ -14,7 +14,7 @@ const COLUMNS: usize = 10;
 /// The largest number of bytes of a field that an error quotes.
 const LONGEST_QUOTE: usize = 40;
 
-/// The column of a treebank that says what a word is.
+/// The column of a treebank with the tag of each word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TagColumn {
     /// Universal parts of speech (UPOS).
@@ -49,33 +49,33 @@ impl TagColumn {
 pub struct Treebank {
     /// The file.
     pub path: PathBuf,
-    /// The column that says what a word is.
+    /// The column with the tag of each word.
     pub tags: TagColumn,
     /// True if words are read in lower case.
     pub lowercase: bool,
-    /// Words of the longest sentence that is taken; longer ones are left out.
+    /// The largest number of words of a sentence; longer sentences are left out.
     pub longest: usize,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct TreebankSentence {
-    /// The words with a space between them; none has white space in it.
+    /// The words, separated by spaces; no word contains white space.
     pub words: String,
     /// The place of each word's tag in [`TagColumn::tags`].
     pub tags: Vec<u8>,
 }
 
-/// The sentences that are taken from a treebank, in the order of the file.
+/// The sentences read from a treebank, in the order of the file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct TreebankSentences {
     pub sentences: Vec<TreebankSentence>,
-    /// How many were left out because they are too long.
+    /// The number of sentences that were left out because they are too long.
     pub too_long: usize,
 }
 
 impl Treebank {
     /// Reads the file. Comments, the lines of words that are written together (`3-4`) and empty nodes (`5.1`) are
-    /// passed over. Errors: the file cannot be read, is too large or not UTF-8; if a line has other than ten columns, a
+    /// skipped. Errors: the file cannot be read, is too large or not UTF-8; if a line has other than ten columns, a
     /// number out of turn, no word, or a tag that Universal Dependencies lacks; if no sentence is short enough. The
     /// message says which line and what to do.
     pub(super) fn read(&self) -> Result<TreebankSentences, CorpusError> {
@@ -86,7 +86,7 @@ impl Treebank {
             return Err(CorpusError::new(format!("{name} is empty: choose a treebank in the form CoNLL-U.")));
         }
         let (mut found, mut sentence) = (TreebankSentences::default(), TreebankSentence::default());
-        // the last sentence may lack the empty line behind it
+        // the last sentence may lack the empty line after it
         for (i, line) in utf8(&name, &bytes)?.lines().chain([""]).enumerate() {
             if line.trim().is_empty() {
                 match std::mem::take(&mut sentence) {
@@ -110,7 +110,7 @@ impl Treebank {
 
     /// Adds the word of a line to its sentence, if the line has one of its own.
     fn read_line(&self, line: &str, sentence: &mut TreebankSentence) -> Result<(), String> {
-        // one column too many shows that there are others than ten, so that those after it take no memory
+        // one column too many is enough to show that a line is invalid, and further columns would only take memory
         let columns: Vec<&str> = line.splitn(COLUMNS + 1, '\t').collect();
         let [id, word, _, upos, _, _, _, deprel, _, _] = columns[..] else {
             let has = line.split('\t').count();

@@ -1,4 +1,4 @@
-//! Text that somebody typed for a model to read: where the vocabulary lacks it, the error offers text that it has.
+//! Text that the user typed for a model to read: if the vocabulary lacks it, the error suggests text that it contains.
 
 use super::{
     Corpus, CorpusError,
@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Most tokens of the offered text.
-const OFFERED: usize = 10;
+const MAX_SUGGESTED_TOKENS: usize = 10;
 
 impl Corpus {
     /// Encodes a typed text. If all tokens of the vocabulary are single symbols, the text may be written without blanks
@@ -27,9 +27,9 @@ impl Corpus {
         };
         let ids = self.try_encode(&text)?;
         let unknown = ids.iter().filter(|id| self.tokenizer.is_unknown(**id)).count();
-        let passage = self.passage(0, OFFERED);
-        // where one token is asked for, more would be no help
-        let offered = &passage[..passage.len().min(OFFERED).min(ids.len())];
+        let passage = self.passage(0, MAX_SUGGESTED_TOKENS);
+        // if a single token is requested, a longer suggestion would not help
+        let offered = &passage[..passage.len().min(MAX_SUGGESTED_TOKENS).min(ids.len())];
         let message = match symbols {
             Some(symbols) if unknown > 0 => {
                 let example: String = offered.iter().map(|id| self.token_text(*id)).collect();
@@ -114,7 +114,7 @@ mod tests {
         let said = corpus.encode_typed("the zebra sleeps").unwrap_err().to_string();
         assert!(said.contains("#0123456789?abcdefghijklmnop"), "{said}");
         let offered = said.rsplit(' ').next().unwrap();
-        assert_eq!(corpus.encode_typed(offered).unwrap().len(), OFFERED);
+        assert_eq!(corpus.encode_typed(offered).unwrap().len(), MAX_SUGGESTED_TOKENS);
         let said = corpus.encode_typed("x").unwrap_err().to_string();
         let offered = said.rsplit(' ').next().unwrap();
         assert_eq!(corpus.encode_typed(offered).unwrap().len(), 1, "one token for one: {said}");

@@ -7,11 +7,12 @@ use super::{
     tokenizer::Tokenizer,
 };
 
-/// Text given to a tokeniser that learns: this much, in this many stretches spread over the part.
+/// The number of bytes from which a tokeniser is trained, and the number of stretches, spread over the part, that they
+/// come from.
 const SAMPLE: usize = 1 << 20;
 const STRETCHES: usize = 16;
 /// Text on which the mean length of a token is measured.
-const MEASURED: usize = 64 << 10;
+const LENGTH_SAMPLE_BYTES: usize = 64 << 10;
 /// The distances in bytes within which the start of a word, a paragraph or a sentence is searched for.
 const WORD_REACH: usize = 64;
 const PARAGRAPH_REACH: usize = 900;
@@ -30,12 +31,12 @@ fn word_start(text: TextSlice<'_>, at: usize) -> Result<usize, CorpusError> {
     let Some(before) = at.checked_sub(1) else { return Ok(at) };
     let (bytes, encoding) = (text.bytes(before, at.saturating_add(WORD_REACH))?, text.encoding());
     let Some((before, near)) = bytes.split_first() else { return Ok(at) };
-    if near.first().is_some_and(|&b| encoding.begins(b)) && before.is_ascii_whitespace() {
+    if near.first().is_some_and(|&b| encoding.is_char_start(b)) && before.is_ascii_whitespace() {
         return Ok(at);
     }
     Ok(match near.windows(2).position(|w| w[0].is_ascii_whitespace() && !w[1].is_ascii_whitespace()) {
         Some(gap) => at + gap + 1,
-        None => at + near.iter().position(|&b| encoding.begins(b)).unwrap_or(0),
+        None => at + near.iter().position(|&b| encoding.is_char_start(b)).unwrap_or(0),
     })
 }
 
@@ -59,7 +60,7 @@ pub(super) fn bytes_per_id(part: TextSlice<'_>, tokenizer: &Tokenizer) -> Result
     if matches!(tokenizer, Tokenizer::Byte { .. }) {
         return Ok(1.0);
     }
-    let head = part.bytes(0, word_start(part, part.len().min(MEASURED))?)?;
+    let head = part.bytes(0, word_start(part, part.len().min(LENGTH_SAMPLE_BYTES))?)?;
     let ids = tokenizer.encode(&part.encoding().text(&head))?;
     Ok(head.len().max(1) as f64 / ids.len().max(1) as f64)
 }
@@ -93,7 +94,7 @@ impl TextPart<'_> {
                 let key = scramble(at.seed ^ scramble(draw / count as u64));
                 let phase = scramble(key ^ 1) % (slack + 1);
                 let which = permute(draw % count as u64, count as u64, key);
-                self.cut(phase as usize + which as usize * stride, len)
+                self.window_at(phase as usize + which as usize * stride, len)
             })
             .collect()
     }
@@ -102,12 +103,12 @@ impl TextPart<'_> {
     pub(super) fn first(&self, count: usize, len: usize) -> Result<Vec<Vec<u32>>, CorpusError> {
         let stride = self.stride(len);
         let count = count.min((self.text.len() / stride).max(1));
-        (0..count).map(|i| self.cut(i * stride, len)).collect()
+        (0..count).map(|i| self.window_at(i * stride, len)).collect()
     }
 
     /// The window at this byte: exactly `len + 1` ids. Begins at a word where words are ids, and earlier
     /// if the part would end before the window does.
-    fn cut(&self, at: usize, len: usize) -> Result<Vec<u32>, CorpusError> {
+    fn window_at(&self, at: usize, len: usize) -> Result<Vec<u32>, CorpusError> {
         let need = len + 1;
         if matches!(self.tokenizer, Tokenizer::Byte { .. }) {
             let window = self.text.bytes(at, at.saturating_add(need))?;

@@ -31,7 +31,7 @@ pub fn check_folders(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The entries of a folder, in no order. None of them is opened.
+/// Lists the entries of a folder in an unspecified order, without opening any of them.
 pub fn all_entries(folder: &Path) -> io::Result<ReadDir> {
     fs::read_dir(folder)
 }
@@ -123,7 +123,7 @@ mod tests {
             assert!(matches!(remove_file_inside(folder, out), Err(FileError::Outside)), "{out}");
             assert!(matches!(rename_inside(folder, "own", out), Err(FileError::Outside)), "{out}");
         }
-        // the link goes, and what it leads to stays
+        // the link is removed, and its target remains
         remove_file_inside(folder, "link").unwrap();
         assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);

@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 /// Reading a file takes at most the available memory divided by this.
-const SHARE: u64 = 2;
+const BUDGET_DIVISOR: u64 = 2;
 /// The memory that is assumed to be available if the system does not report it.
 const ASSUMED_MEMORY: u64 = 4 << 30;
 
@@ -29,13 +29,13 @@ pub fn available_memory() -> Option<u64> {
 pub struct TooMuchMemory {
     /// Bytes that reading the file would take.
     pub needed: u64,
-    /// Bytes that reading one file may take, [`reading_budget`].
+    /// The number of bytes that reading one file may take; see [`reading_budget`].
     pub allowed: u64,
 }
 
 /// Bytes of memory that reading one file may take now.
 pub fn reading_budget() -> u64 {
-    available_memory().unwrap_or(ASSUMED_MEMORY) / SHARE
+    available_memory().unwrap_or(ASSUMED_MEMORY) / BUDGET_DIVISOR
 }
 
 /// Checks that `needed` bytes may be taken to read a file.
@@ -47,7 +47,7 @@ pub fn check_memory(needed: u64) -> Result<(), TooMuchMemory> {
     if needed > allowed { Err(TooMuchMemory { needed, allowed }) } else { Ok(()) }
 }
 
-/// A number of bytes as text, in units of 1000, as disks are sold.
+/// Formats a number of bytes with decimal units (1 kB = 1000 bytes).
 pub fn size(bytes: u64) -> String {
     let b = bytes as f64;
     match bytes {
@@ -76,7 +76,7 @@ fn group_left(line: &str) -> Option<u64> {
     };
     let left = |group: &Path| {
         let number = |name: &str| fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
-        // The files that a group has read count as used and are given back when memory is wanted.
+        // Cached files of a control group count as used, but are released when memory is needed.
         Some(number(limit)?.saturating_sub(number(used)?.saturating_sub(file_pages(group))))
     };
     let group = Path::new(root).join(path.trim_start_matches('/'));

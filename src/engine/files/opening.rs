@@ -73,7 +73,7 @@ impl From<FileError> for io::Error {
     }
 }
 
-/// Opens an ordinary file for reading. A pipe that nobody writes to does not hang, and a device is not touched.
+/// Opens an ordinary file for reading. A pipe without a writer does not block, and a device is not touched.
 ///
 /// # Errors
 /// If it is anything else, or the system refuses.
@@ -202,7 +202,7 @@ pub fn make_folder_inside(folder: &Path, name: impl AsRef<Path>) -> Result<PathB
     let name = name.as_ref();
     match folder_inside(folder, name) {
         Err(e) if e.is_missing() => {
-            // another process may have made it meanwhile
+            // another process may have created the folder in the meantime
             let made = inside::make_folder(folder, name);
             folder_inside(folder, name).map_err(|e| made.err().unwrap_or(e))
         }

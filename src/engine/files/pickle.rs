@@ -124,9 +124,9 @@ impl<'a> Machine<'a> {
             0x95 => drop(self.take(8)?),                                             // FRAME
             b'(' => self.marks.push(self.stack.len()),                               // MARK
             b'0' => drop(self.pop()?),                                               // POP
-            b'1' => drop(self.marked()?),                                            // POP_MARK
+            b'1' => drop(self.pop_to_mark()?),                                       // POP_MARK
             b'2' => self.stack.push(*self.stack.last().ok_or("nothing to repeat")?), // DUP
-            // One object each, as in Python.
+            // the nodes 0, 1 and 2 are None, False and True, since each is a single object in Python
             b'N' => self.stack.push(0),
             0x89 => self.stack.push(1),
             0x88 => self.stack.push(2),
@@ -138,7 +138,7 @@ impl<'a> Machine<'a> {
                     *at = Some(state);
                 }
             }
-            0x90 => drop(self.marked()?), // ADDITEMS
+            0x90 => drop(self.pop_to_mark()?), // ADDITEMS
             b'q' => self.memo_put(1)?,
             b'r' => self.memo_put(4)?,
             0x94 => {
@@ -155,13 +155,13 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// The object that an operation makes of what it takes.
+    /// The object that an operation builds from its operands on the stack.
     fn node(&mut self, code: u8) -> PickleResult<Node<'a>> {
         Ok(match code {
             b'J' => self.int(4, true)?,
             b'K' => self.int(1, false)?,
             b'M' => self.int(2, false)?,
-            0x8a => self.long()?,
+            0x8a => self.long_integer()?,
             b'G' => Node::Float(f64::from_be_bytes(self.take(8)?.try_into().map_err(|_| "a short number")?)),
             b'X' => self.text(4)?,
             0x8c => self.text(1)?,
@@ -174,13 +174,13 @@ impl<'a> Machine<'a> {
                 let n = self.stack.len().checked_sub(usize::from(code - 0x84)).ok_or("too few for a tuple")?;
                 Node::Tuple(self.stack.split_off(n))
             }
-            b't' => Node::Tuple(self.marked()?),
+            b't' => Node::Tuple(self.pop_to_mark()?),
             b']' => Node::List(vec![]),
-            b'l' => Node::List(self.marked()?),
+            b'l' => Node::List(self.pop_to_mark()?),
             b'}' => Node::Dict(vec![]),
-            b'd' => Node::Dict(pairs(&self.marked()?)),
-            0x8f => Node::Other,                         // EMPTY_SET
-            0x91 => self.marked().map(|_| Node::Other)?, // FROZENSET
+            b'd' => Node::Dict(pairs(&self.pop_to_mark()?)),
+            0x8f => Node::Other,                              // EMPTY_SET
+            0x91 => self.pop_to_mark().map(|_| Node::Other)?, // FROZENSET
             b'c' => Node::Class(self.line()?, self.line()?),
             0x93 => {
                 let (name, module) = (self.pop()?, self.pop()?);
@@ -232,7 +232,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Everything since the last mark.
-    fn marked(&mut self) -> PickleResult<Vec<usize>> {
+    fn pop_to_mark(&mut self) -> PickleResult<Vec<usize>> {
         let mark = self.marks.pop().filter(|m| *m <= self.stack.len()).ok_or("a mark is missing")?;
         let items = self.stack.split_off(mark);
         self.members += items.len();
@@ -245,7 +245,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A little-endian two's complement number of any length.
-    fn long(&mut self) -> PickleResult<Node<'a>> {
+    fn long_integer(&mut self) -> PickleResult<Node<'a>> {
         let n = self.count(1)?;
         let bytes = self.take(n)?;
         let negative = bytes.last().is_some_and(|b| b & 0x80 != 0);
@@ -278,7 +278,7 @@ impl<'a> Machine<'a> {
                 let value = self.pop()?;
                 vec![self.pop()?, value]
             }
-            _ => self.marked()?,
+            _ => self.pop_to_mark()?,
         };
         let top = *self.stack.last().ok_or("items without a list")?;
         match (&mut self.nodes[top], code) {

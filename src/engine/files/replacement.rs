@@ -1,5 +1,5 @@
-//! Writing a file so that whoever looks finds the old one or the new one, never half of one: to a temporary file of a
-//! random name beside it, forced to the disk, then renamed.
+//! Writes a file so that every reader finds either the old one or the complete new one: to a temporary file of a random
+//! name in the same folder, forced to the disk, then renamed.
 
 use std::{
     fs::{self, File},
@@ -26,7 +26,7 @@ impl Replacement {
         check_kind(path, fs::symlink_metadata(path))?;
         let mut builder = Builder::new();
         builder.prefix(".writing-").suffix(".tmp");
-        allow(&mut builder, 0o666);
+        set_default_permissions(&mut builder, 0o666);
         let folder = folder_of(path);
         let temporary = builder.tempfile_in(folder).map_err(|e| creation_error(folder, &e))?;
         Ok(Self { path: path.to_owned(), temporary })
@@ -115,12 +115,12 @@ fn is_open_file(path: &Path) -> bool {
     })
 }
 
-/// A folder of a random name that begins with `prefix`, to be made beside what it will become: whoever holds it
-/// renames it, or it goes.
+/// Creates a temporary folder beside `folder`, with a random name that begins with `prefix`. The caller fills it and
+/// renames it; if it is dropped before, it is removed.
 pub fn folder_beside(folder: &Path, prefix: &str) -> io::Result<TempDir> {
     let mut builder = Builder::new();
     builder.prefix(prefix);
-    allow(&mut builder, 0o777);
+    set_default_permissions(&mut builder, 0o777);
     builder.tempdir_in(folder).map_err(|e| creation_error(folder, &e))
 }
 
@@ -134,7 +134,7 @@ fn creation_error(folder: &Path, e: &io::Error) -> io::Error {
 }
 
 /// The mode of files and folders that a program makes without thinking: what the user's mask leaves of `mode`.
-fn allow(builder: &mut Builder<'_, '_>, mode: u32) {
+fn set_default_permissions(builder: &mut Builder<'_, '_>, mode: u32) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -39,7 +39,7 @@ impl WatchedFile {
     ///
     /// # Errors
     /// If it does not: nothing is there any more, or another file is.
-    pub fn check_place(&self) -> io::Result<()> {
+    pub fn check_same_file(&self) -> io::Result<()> {
         let there = match fs::symlink_metadata(&self.path) {
             Ok(there) => there,
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -51,7 +51,7 @@ impl WatchedFile {
     }
 
     /// Cuts the file and goes to its new end.
-    pub fn cut(&mut self, length: u64) -> io::Result<()> {
+    pub fn truncate_to(&mut self, length: u64) -> io::Result<()> {
         self.file.set_len(length)?;
         self.file.seek(SeekFrom::Start(length)).map(|_| ())
     }
@@ -70,13 +70,13 @@ impl WatchedFile {
         format!("{path} cannot be locked, as its file system has no locks ({error}): take care that {advice}")
     }
 
-    /// Forces what was written to the disk.
+    /// Flushes what was written to the disk.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }
 }
 
-/// The error if the file at the path is no longer the one that is open; `what` says what happened to it.
+/// The error for a path that no longer leads to the open file; `what` says what happened.
 fn moved(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, format!("{what} while it was being written"))
 }
@@ -87,7 +87,7 @@ fn is_same(a: &Metadata, b: &Metadata) -> bool {
     (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
-/// Here an open file can be neither moved nor replaced, so that the one at its path is the one that is open.
+/// On this system an open file can be neither moved nor replaced, so that the file at its path is the open one.
 #[cfg(not(unix))]
 fn is_same(_: &Metadata, _: &Metadata) -> bool {
     true
@@ -128,19 +128,19 @@ mod tests {
             WatchedFile::open(&inner, "log").unwrap()
         };
         let file = open();
-        file.check_place().unwrap();
+        file.check_same_file().unwrap();
         fs::rename(&inner, folder.path().join("elsewhere")).unwrap();
-        assert!(file.check_place().is_err(), "its folder was moved");
+        assert!(file.check_same_file().is_err(), "its folder was moved");
         fs::create_dir(&inner).unwrap();
         fs::write(inner.join("log"), "").unwrap();
-        assert!(file.check_place().is_err(), "its folder was replaced");
+        assert!(file.check_same_file().is_err(), "its folder was replaced");
         let file = open();
         fs::remove_dir_all(&inner).unwrap();
-        assert!(file.check_place().is_err(), "its folder was deleted");
+        assert!(file.check_same_file().is_err(), "its folder was deleted");
         let file = open();
         fs::remove_file(inner.join("log")).unwrap();
         std::os::unix::fs::symlink("elsewhere", inner.join("log")).unwrap();
-        assert!(file.check_place().is_err(), "a link took its place");
+        assert!(file.check_same_file().is_err(), "a link took its place");
         assert!(WatchedFile::open(&inner, "log").is_err(), "no link is followed");
     }
 }

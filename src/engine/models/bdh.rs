@@ -18,8 +18,8 @@ pub use self::{
 
 use std::path::PathBuf;
 
-use self::net::{ForwardChange, Net};
-use super::carry::CARRIED;
+use self::net::{BdhNet, ForwardChange};
+use super::carry::CARRIED_PREFIX;
 use crate::{models::prelude::*, nn::fused::linear::linear_transposed};
 
 impl FamilySpec for BdhSpec {
@@ -54,15 +54,15 @@ pub struct Bdh {
     spec: BdhSpec,
     shape: SynapseShape,
     params: Params,
-    net: Net,
-    inference_net: Net,
+    net: BdhNet,
+    inference_net: BdhNet,
     notes: Vec<String>,
     /// The metadata stored with the weights, if they came from a file.
     facts: Option<CheckpointFacts>,
     /// The state that each row has read before the next batch, by layer: buffers among `params`, so that checkpoints
     /// hold them. Empty where nothing is carried.
     carried: Vec<Tensor>, // (rows, nh, N, D)
-    /// Updates since the carried state was empty.
+    /// The number of updates since the carried state was empty.
     since: u64,
     /// The seed of the initial weights and of dropout.
     seed: u64,
@@ -115,14 +115,14 @@ impl Bdh {
 
     fn drawn(spec: BdhSpec, vocab: usize, mut params: Params, seed: u64) -> Result<Self> {
         spec.check()?;
-        let (net, inference_net) = params.build_twice(|p| Net::new(p, &spec, vocab))?;
+        let (net, inference_net) = params.build_twice(|p| BdhNet::new(p, &spec, vocab))?;
         let mut carried = vec![];
         if let Some(Carry { rows, .. }) = spec.carry {
             let shape = (rows, spec.heads, spec.per_head(), spec.d_model);
             for layer in 0..spec.layers {
-                carried.push(params.zeros(&format!("{CARRIED}{layer}"), shape)?);
+                carried.push(params.zeros(&format!("{CARRIED_PREFIX}{layer}"), shape)?);
             }
-            params.register_buffers(CARRIED);
+            params.register_buffers(CARRIED_PREFIX);
         }
         Ok(Self {
             shape: spec.shape(),
@@ -139,7 +139,7 @@ impl Bdh {
         })
     }
 
-    /// The sizes, as the file gives them where the weights came from one.
+    /// The sizes of the model; if the weights were loaded, those of the file.
     pub fn sizes(&self) -> &BdhSpec {
         &self.spec
     }
@@ -154,7 +154,7 @@ impl Bdh {
         dropout.map_or(ForwardChange::Nothing, ForwardChange::Drop)
     }
 
-    fn cross_entropy(&self, net: &Net, batch: &Batch, change: &ForwardChange) -> Result<Tensor> {
+    fn cross_entropy(&self, net: &BdhNet, batch: &Batch, change: &ForwardChange) -> Result<Tensor> {
         let v = net.encode(&batch.tokens, &mut Tap::off(), None, change)?;
         head_cross_entropy(&v, &net.lm_head.t()?.contiguous()?, &batch.targets)
     }
@@ -177,7 +177,10 @@ impl Bdh {
     }
 
     fn remember(&self, layers: &[Tensor]) -> Result<()> {
-        layers.iter().enumerate().try_for_each(|(layer, value)| self.params.load(&format!("{CARRIED}{layer}"), value))
+        for (layer, value) in layers.iter().enumerate() {
+            self.params.load(&format!("{CARRIED_PREFIX}{layer}"), value)?;
+        }
+        Ok(())
     }
 }
 
@@ -190,7 +193,7 @@ pub struct Checkpoint {
     pub spec: BdhSpec,
     /// The size V of the vocabulary.
     pub vocab: usize,
-    /// The facts that the file and those beside it give about the model.
+    /// What the checkpoint and the files beside it say about the model.
     pub facts: CheckpointFacts,
     /// Notes on values that were inferred or differ here.
     pub notes: Vec<String>,
@@ -202,7 +205,7 @@ impl Checkpoint {
     /// Reads the file at `path`. Form and position, which a file does not state, are taken from `asked`.
     ///
     /// # Errors
-    /// If it is no checkpoint of a BDH, or a value in it is no number; the message names the tensor.
+    /// If it is not a checkpoint of a BDH, or a value in it is not a number; the message names the tensor.
     pub fn open(path: &Path, asked: &BdhSpec, device: &Device) -> Result<Self> {
         let found = import_state_dict::open(path, asked)?;
         let weights = found.load(device)?;
@@ -341,7 +344,8 @@ impl SynapseModel for Bdh {
         let merged = merge::merge(&own, &other)?;
         let build = |spec: &BdhSpec, weights: &[(String, Tensor)]| -> Result<Box<dyn SynapseModel>> {
             let model = Self::new(spec, self.vocab(), 0, device)?;
-            weights.iter().filter(|(n, _)| !n.starts_with(CARRIED)).try_for_each(|(n, t)| model.params.load(n, t))?;
+            let mut trained = weights.iter().filter(|(n, _)| !n.starts_with(CARRIED_PREFIX));
+            trained.try_for_each(|(n, t)| model.params.load(n, t))?;
             Ok(Box::new(model))
         };
         Ok(MergedModels {
@@ -355,6 +359,6 @@ impl SynapseModel for Bdh {
 
 /// Returns the weights by name, without the carried state, which is no weight but lies among the parameters.
 fn weights(of: &dyn Trainable) -> Vec<(String, Tensor)> {
-    let own = of.params().iter().filter(|(n, _)| !n.starts_with(CARRIED));
+    let own = of.params().iter().filter(|(n, _)| !n.starts_with(CARRIED_PREFIX));
     own.map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect()
 }

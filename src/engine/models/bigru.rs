@@ -58,7 +58,7 @@ impl FamilySpec for BiGruSpec {
 }
 
 #[derive(Clone)]
-struct Net {
+struct BiGruNet {
     /// The embedding of the words, `(V, E)`.
     words: Tensor,
     gru: Layer,
@@ -66,7 +66,7 @@ struct Net {
     head: Tensor,
 }
 
-impl Net {
+impl BiGruNet {
     fn new(params: &mut Params, spec: &BiGruSpec, vocab: usize) -> Result<Self> {
         let words = match spec.input {
             WordInput::Embedding { width, std } => params.normal("embed.weight", (vocab, width), std)?,
@@ -95,8 +95,8 @@ impl Net {
 pub struct BiGru {
     spec: BiGruSpec,
     params: Params,
-    net: Net,
-    inference_net: Net,
+    net: BiGruNet,
+    inference_net: BiGruNet,
     /// The seed of the initial weights and of dropout.
     seed: u64,
     /// The number of the present update.
@@ -110,7 +110,7 @@ impl BiGru {
         ensure!(!is_empty, "a tagger needs hidden units, tags, and an embedding that is not empty");
         ensure!((0.0..1.0).contains(&spec.dropout), "dropout {} must be at least 0 and less than 1", spec.dropout);
         let mut params = Params::new(seed, device, DType::F32);
-        let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
+        let (net, inference_net) = params.build_twice(|p| BiGruNet::new(p, spec, vocab))?;
         Ok(Self { spec: spec.clone(), params, net, inference_net, seed, update: 0 })
     }
 

@@ -4,7 +4,7 @@ use candle_core::Result;
 use serde::{Deserialize, Serialize};
 
 /// The prefix of carried states among the parameters; the layer follows.
-pub(super) const CARRIED: &str = "carried.";
+pub(super) const CARRIED_PREFIX: &str = "carried.";
 
 /// The state that outlives a batch, and when it is reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

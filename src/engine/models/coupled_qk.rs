@@ -6,7 +6,7 @@ mod spec;
 
 pub use spec::{CoupledQkSpec, EvolvedLayers, QkVariant};
 
-use self::net::{CLASS_HEAD, Net};
+use self::net::{CLASS_HEAD, CoupledQkNet};
 use super::DEFAULT_ADVICE;
 use crate::{
     models::prelude::*,
@@ -52,15 +52,15 @@ impl FamilySpec for CoupledQkSpec {
 pub struct CoupledQk {
     spec: CoupledQkSpec,
     params: Params,
-    net: Net,
-    inference_net: Net,
+    net: CoupledQkNet,
+    inference_net: CoupledQkNet,
 }
 
 impl CoupledQk {
     /// Weights are drawn from `seed`; errors name the size that does not fit.
     pub fn new(spec: &CoupledQkSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let mut params = Params::new(seed, device, DType::F32);
-        let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
+        let (net, inference_net) = params.build_twice(|p| CoupledQkNet::new(p, spec, vocab))?;
         Ok(Self { spec: spec.clone(), params, net, inference_net })
     }
 
@@ -70,7 +70,7 @@ impl CoupledQk {
     }
 
     /// The states before the head, `(B, T, D)`, of a training step.
-    fn states(&self, net: &Net, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Tensor> {
+    fn states(&self, net: &CoupledQkNet, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Tensor> {
         match accumulator.filter(|_| self.spec.gradient_checkpointing) {
             Some(accumulator) => {
                 let variables: Vec<_> = self.params.iter().map(|(_, var)| var.as_tensor().clone()).collect();
@@ -83,7 +83,7 @@ impl CoupledQk {
 
 /// Reads a text token by token, with the keys and values of those before.
 pub struct CoupledQkStream<'a> {
-    net: &'a Net,
+    net: &'a CoupledQkNet,
     caches: Vec<KeyValueCache>,
 }
 
@@ -139,7 +139,7 @@ impl Trainable for CoupledQk {
         let attention_layers =
             layers.map(|layer| layer.with_differences(self.spec.variant.is_differential())).collect();
         Capabilities {
-            // logits of classes are none of tokens
+            // a classifier's logits are not those of tokens
             token_model: self.spec.classes.is_none().then_some(self as &dyn Model),
             text_classifier: self.spec.classes.is_some().then_some(self as &dyn TextClassifier),
             attention_layers,

@@ -66,13 +66,13 @@ impl FamilySpec for DenseSpec {
 }
 
 #[derive(Clone)]
-struct Net {
+struct DenseDecoder {
     embed: Tensor, // (V, D)
     layers: Vec<Block>,
     norm: Tensor, // (D)
 }
 
-impl Net {
+impl DenseDecoder {
     /// The net for a training step, whose accumulator, if there is one, takes the weights of the blocks.
     fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
         Ok(Self { layers: block::with_shared_weights(&self.layers, accumulator)?, ..self.clone() })
@@ -94,8 +94,8 @@ impl Net {
 pub struct Dense {
     spec: DenseSpec,
     params: Params,
-    net: Net,
-    inference_net: Net,
+    net: DenseDecoder,
+    inference_net: DenseDecoder,
 }
 
 impl Dense {
@@ -116,7 +116,7 @@ impl Dense {
             })
         };
         let (net, inference_net) = p.build_twice(|p| {
-            Ok(Net {
+            Ok(DenseDecoder {
                 embed: p.normal("embed.weight", (vocab, d_model), EMBEDDING_STD)?,
                 layers: (0..spec.layers).map(|i| block(p, i)).collect::<Result<_>>()?,
                 norm: p.ones("norm.weight", d_model)?,

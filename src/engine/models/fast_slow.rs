@@ -19,7 +19,7 @@ mod spec;
 mod update_count;
 
 use approach::{RoundState, SolveStatistics};
-use net::Net;
+use net::FastSlowNet;
 pub use spec::{Approach, Constraint, FastSlowSpec, Hierarchy, SlowMixer};
 
 use update_count::Cycles;
@@ -40,8 +40,8 @@ pub use approach::{DEQ_BACKWARD, DEQ_ITERATIONS};
 pub struct FastSlow {
     spec: FastSlowSpec,
     params: Params,
-    net: Net,
-    inference_net: Net,
+    net: FastSlowNet,
+    inference_net: FastSlowNet,
     scale: f64,
     gate: Option<f64>,
     solves: SolveStatistics,
@@ -64,7 +64,7 @@ impl FastSlow {
     pub fn with_dtype(spec: &FastSlowSpec, vocab: usize, seed: u64, device: &Device, dtype: DType) -> Result<Self> {
         spec.check()?;
         let mut params = Params::new(seed, device, dtype);
-        let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
+        let (net, inference_net) = params.build_twice(|p| FastSlowNet::new(p, spec, vocab))?;
         if spec.freeze_coupling {
             params.freeze("gamma")?;
         }
@@ -86,14 +86,14 @@ impl FastSlow {
 
     /// s tanh(gamma), or tanh(gamma) times 0 plus the absolute gate. The factors are tensors:
     /// candle drops the gradient of a product with the number 0, and gamma's is always recorded.
-    fn gate_tensor(&self, net: &Net) -> Result<Tensor> {
+    fn gate_tensor(&self, net: &FastSlowNet) -> Result<Tensor> {
         let (factor, offset) = self.gate.map_or((self.scale, 0.0), |gate| (0.0, gate));
         let number = |v: f64| Tensor::new(v as f32, net.gamma.device())?.to_dtype(net.gamma.dtype());
         net.gamma.tanh()? * number(factor)? + number(offset)?
     }
 
     /// tokens `(B, T)` -> `(B, T, D)`. `learn`: with gradients.
-    fn encode(&self, net: &Net, tokens: &Tensor, tap: &mut Tap, learn: bool) -> Result<Encoded> {
+    fn encode(&self, net: &FastSlowNet, tokens: &Tensor, tap: &mut Tap, learn: bool) -> Result<Encoded> {
         let (_, t) = tokens.dims2()?;
         let mut x = block::run(&net.pre, &embedding(&net.embed, tokens)?, tap, None)?; // (B,T,D)
         if let Hierarchy::UpdateCount { passes, last_cycle_only } = self.spec.hierarchy {
@@ -137,7 +137,7 @@ impl FastSlow {
     }
 
     /// Slow(y), constrained where asked: `(B, K, D)` -> `(B, K, D)`.
-    fn slow_update(&self, net: &Net, y: &Tensor, tap: &mut Tap, round: usize) -> Result<Tensor> {
+    fn slow_update(&self, net: &FastSlowNet, y: &Tensor, tap: &mut Tap, round: usize) -> Result<Tensor> {
         let y = block::run(&net.slow, y, tap, Some(round))?;
         if self.spec.constraint == Constraint::UnitNorm {
             let norm = (y.sqr()?.sum_keepdim(D::Minus1)? + 1e-12)?.sqrt()?; // (B,K,1)
@@ -148,7 +148,7 @@ impl FastSlow {
 
     /// There is one norm before the head, where the paper writes two in a row (lines 17 and 18 of its Proposition 9): the
     /// second changes nothing until the first has learned a weight, and then the size of a token's state alone.
-    fn cross_entropy(&self, net: &Net, x: &Tensor, targets: &Tensor) -> Result<Tensor> {
+    fn cross_entropy(&self, net: &FastSlowNet, x: &Tensor, targets: &Tensor) -> Result<Tensor> {
         head_cross_entropy(&rms_norm(x, &net.norm, EPS)?, &net.embed, targets)
     }
 
@@ -183,7 +183,7 @@ impl Decays {
             kept.clear();
         }
         kept.extend(
-            tap.found().iter().filter(|(path, _)| path.ends_with(".log_decay")).map(|(_, decays)| decays.clone()),
+            tap.recorded().iter().filter(|(path, _)| path.ends_with(".log_decay")).map(|(_, decays)| decays.clone()),
         );
         Ok(y)
     }

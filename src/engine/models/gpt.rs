@@ -5,7 +5,7 @@ mod spec;
 
 pub use spec::{AlibiGptSpec, PlainGptSpec};
 
-use super::carry::CARRIED;
+use super::carry::CARRIED_PREFIX;
 use crate::{
     models::prelude::*,
     nn::{
@@ -60,16 +60,16 @@ impl AlibiGptSpec {
         let past = (window as f64).min(every.saturating_sub(1) as f64 * step.tokens);
         let block = BlockSizes::gpt2(self.d_model, self.heads).saved(step.positions(), step.tokens);
         let scores = step.positions() * self.heads as f64 * (step.tokens + past);
-        // each layer keeps its scores; all share their bias, which is that of one row, and their mask, that of one head; going
-        // back holds some of one layer besides
+        // each layer keeps its scores; all share their bias, which is that of one row, and their mask, that of one
+        // head; the backward pass also holds some scores of one layer
         let bias = scores / step.rows * (1.0 + 1.0 / self.heads as f64);
         let kept = layers * (block + 6.0 * scores) + bias;
         let activations = memory.activations + kept + 4.0 * scores + 2.0 * carried;
         StepMemory { weights: memory.weights + carried, activations, ..memory }
     }
 
-    /// The memory of a net of so much that drops, if it does: blocks of several operations, which share no weights and each
-    /// of which saves its own, and the masks.
+    /// The memory of a net that needs `memory` without dropout. With dropout, blocks consist of several operations,
+    /// each of which saves its own inputs and shares no weights, and the masks are saved too.
     fn with_dropped(&self, memory: StepMemory, step: &StepSizes) -> StepMemory {
         if self.dropout == 0.0 {
             return memory;
@@ -95,7 +95,7 @@ fn memory([d_model, heads, layers, positions]: [usize; 4], step: &StepSizes) -> 
 }
 
 #[derive(Clone)]
-struct Net {
+struct GptNet {
     embed: Tensor,             // (V, D)
     positions: Option<Tensor>, // (P, D)
     layers: Vec<Block>,
@@ -110,7 +110,7 @@ struct Net {
 /// The pass of a state `(B, T, D)` through the block of a layer.
 type BlockPass<'a> = dyn FnMut(usize, &Tensor, &mut Tap) -> Result<Tensor> + 'a;
 
-impl Net {
+impl GptNet {
     /// Builds the net with this many learned positions, or with ALiBi if `None`.
     fn new(p: &mut Params, vocab: usize, spec: &AlibiGptSpec, positions: Option<usize>) -> Result<Self> {
         let AlibiGptSpec { d_model: d, heads, layers, residual, window, .. } = *spec;
@@ -145,7 +145,7 @@ impl Net {
         self.normalised(x, &mut |layer, x, tap| self.layers[layer].forward(x, tap), tap)
     }
 
-    /// Same as [`Net::encode`], for the tokens after those in the caches, one per layer, without learned positions.
+    /// Same as [`GptNet::encode`], for the tokens after those in the caches, one per layer, without learned positions.
     fn encode_after(&self, tokens: &Tensor, caches: &mut [KeyValueCache]) -> Result<Tensor> {
         let x = embedding(&self.embed, tokens)?;
         let mut bias = None;
@@ -209,8 +209,8 @@ pub(super) fn embed_from(tokens: &Tensor, embed: &Tensor, positions: Option<&Ten
 pub struct Gpt {
     spec: ModelSpec,
     params: Params,
-    net: Net,
-    inference_net: Net,
+    net: GptNet,
+    inference_net: GptNet,
     carried: Option<CarriedKeys>,
     /// The seed of dropout.
     seed: u64,
@@ -223,13 +223,13 @@ struct CarriedKeys {
     carry: Carry,
     /// The tokens of which there are keys and values at most.
     window: usize,
-    /// Updates since there were none.
+    /// The number of updates since the cache was empty.
     since: u64,
 }
 
 /// The names of a layer's buffers.
 fn carried_names(layer: usize) -> [String; 2] {
-    ["k", "v"].map(|part| format!("{CARRIED}{layer}.{part}"))
+    ["k", "v"].map(|part| format!("{CARRIED_PREFIX}{layer}.{part}"))
 }
 
 impl Gpt {
@@ -238,7 +238,7 @@ impl Gpt {
         let PlainGptSpec { d_model, heads, layers, positions } = *spec;
         let (residual, window) = (ResidualMixing::Fixed, None);
         let sizes = AlibiGptSpec { d_model, heads, layers, residual, window, ..AlibiGptSpec::default() };
-        let net = |p: &mut Params| Net::new(p, vocab, &sizes, Some(positions));
+        let net = |p: &mut Params| GptNet::new(p, vocab, &sizes, Some(positions));
         Self::new(ModelSpec::PlainGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
     }
 
@@ -246,7 +246,7 @@ impl Gpt {
     pub fn with_alibi(spec: &AlibiGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let AlibiGptSpec { d_model, heads, layers, window, carry, dropout, .. } = *spec;
         ensure!((0.0..1.0).contains(&dropout), "dropout {dropout} must be at least 0 and less than 1");
-        let net = |p: &mut Params| Net::new(p, vocab, spec, None);
+        let net = |p: &mut Params| GptNet::new(p, vocab, spec, None);
         let mut model = Self::new(ModelSpec::AlibiGpt(spec.clone()), Params::new(seed, device, DType::F32), net)?;
         model.seed = seed;
         let Some(carry) = carry else { return Ok(model) };
@@ -256,18 +256,18 @@ impl Gpt {
         for name in (0..layers).flat_map(carried_names) {
             model.params.zeros(&name, (carry.rows, heads, window, d_model / heads))?;
         }
-        model.params.register_buffers(CARRIED);
+        model.params.register_buffers(CARRIED_PREFIX);
         model.carried = Some(CarriedKeys { carry, window, since: 0 });
         Ok(model)
     }
 
-    fn new(spec: ModelSpec, mut params: Params, build: impl Fn(&mut Params) -> Result<Net>) -> Result<Self> {
+    fn new(spec: ModelSpec, mut params: Params, build: impl Fn(&mut Params) -> Result<GptNet>) -> Result<Self> {
         let (net, inference_net) = params.build_twice(build)?;
         Ok(Self { spec, params, net, inference_net, carried: None, seed: 0, update: 0 })
     }
 
     /// The net with the masks of the update; `None` where nothing is dropped.
-    fn dropping_net(&self) -> Option<Net> {
+    fn net_with_dropout(&self) -> Option<GptNet> {
         let ModelSpec::AlibiGpt(spec) = &self.spec else { return None };
         Dropout::for_update(spec.dropout, self.seed, self.update).map(|dropout| self.net.with_dropout(dropout))
     }
@@ -288,7 +288,7 @@ impl Gpt {
             KeyValueCache::from_last([buffer(&k)?, buffer(&v)?], len)
         };
         let mut caches = (0..self.net.layers.len()).map(cache).collect::<Result<Vec<_>>>()?;
-        let net = self.dropping_net().unwrap_or_else(|| self.net.clone());
+        let net = self.net_with_dropout().unwrap_or_else(|| self.net.clone());
         let x = net.encode_after(&batch.tokens, &mut caches)?;
         let loss = head_cross_entropy(&x, &net.head, &batch.targets)?;
         for (layer, cache) in caches.iter().enumerate() {
@@ -321,7 +321,7 @@ impl Trainable for Gpt {
         if let Some(carried) = &self.carried {
             return Ok(self.continued_loss(batch, carried)?.into());
         }
-        let net = match self.dropping_net() {
+        let net = match self.net_with_dropout() {
             Some(net) => net,
             None => self.net.with_shared_weights(accumulator)?,
         };

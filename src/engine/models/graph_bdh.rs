@@ -19,7 +19,7 @@
 
 mod net;
 
-use self::net::{Net, SynapseState};
+use self::net::{GraphBdhNet, SynapseState};
 use crate::models::prelude::*;
 
 defaults! {
@@ -107,8 +107,8 @@ impl GraphBdhSpec {
 pub struct GraphBdh {
     spec: GraphBdhSpec,
     params: Params,
-    net: Net,
-    inference_net: Net,
+    net: GraphBdhNet,
+    inference_net: GraphBdhNet,
 }
 
 impl GraphBdh {
@@ -117,7 +117,7 @@ impl GraphBdh {
     pub fn new(spec: &GraphBdhSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         spec.check()?;
         let mut params = Params::new(seed, device, DType::F32);
-        let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab, seed))?;
+        let (net, inference_net) = params.build_twice(|p| GraphBdhNet::new(p, spec, vocab, seed))?;
         Ok(Self { spec: spec.clone(), params, net, inference_net })
     }
 
@@ -126,14 +126,14 @@ impl GraphBdh {
         Ok(GraphBdhStream { net: &self.inference_net, state: self.inference_net.rest(rows)? })
     }
 
-    fn cross_entropy(net: &Net, batch: &Batch) -> Result<Tensor> {
+    fn cross_entropy(net: &GraphBdhNet, batch: &Batch) -> Result<Tensor> {
         head_cross_entropy(&net.encode(&batch.tokens, &mut Tap::off())?, &net.head, &batch.targets)
     }
 }
 
 /// Reads texts token by token; all of their past is the state of the synapses.
 pub struct GraphBdhStream<'a> {
-    net: &'a Net,
+    net: &'a GraphBdhNet,
     state: SynapseState,
 }
 

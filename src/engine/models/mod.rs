@@ -1,4 +1,4 @@
-//! The model families: one per file, and the one list of them.
+//! The model families, one per file, and the list of all of them.
 
 use candle_core::{Device, Result, Tensor, backprop::GradStore};
 use serde::{Deserialize, Serialize};
@@ -73,15 +73,14 @@ pub struct Loss {
     pub parts: Vec<(&'static str, Tensor)>,
 }
 
-/// A loss of one part, which is reported as it is minimised.
+/// A loss with a single term, so that the reported loss equals the minimised one.
 impl From<Tensor> for Loss {
     fn from(total: Tensor) -> Self {
         Self { cross_entropy: total.detach(), total, parts: vec![] }
     }
 }
 
-/// A [`Loss`] that was computed with an accumulator, which alone can differentiate it
-/// ([`GradAccumulator::backward`]).
+/// A [`Loss`] that was computed with an accumulator, so that only [`GradAccumulator::backward`] can differentiate it.
 pub struct AccumulatedLoss {
     /// The scalar to differentiate; its graph lacks the weights that the accumulator has taken.
     pub total: PartialGraph,
@@ -113,7 +112,7 @@ pub trait Trainable: Send {
         self.loss_into(batch, None)
     }
 
-    /// Like [`Trainable::loss`], for a training step whose weight gradients the accumulator collects beside the graph.
+    /// Like [`Trainable::loss`], for a training step whose weight gradients the accumulator collects outside the graph.
     fn accumulated_loss(&self, batch: &Batch, accumulator: &GradAccumulator) -> Result<AccumulatedLoss> {
         let Loss { total, cross_entropy, parts } = self.loss_into(batch, Some(accumulator))?;
         Ok(AccumulatedLoss { total: PartialGraph::new(total), cross_entropy: cross_entropy.detach(), parts })

@@ -10,7 +10,7 @@ use candle_core::backprop::GradStore;
 pub use super::capabilities::Steering;
 
 use self::{
-    net::{Flow, Net},
+    net::{Flow, OdeFlowNet},
     steering::{Carry, SteeringObjective},
 };
 use super::gpt::PlainGptSpec;
@@ -106,8 +106,8 @@ pub const FIELD_GRAD_NORM: &str = "flow/grad_norm";
 pub struct OdeFlow {
     spec: OdeFlowSpec,
     params: Params,
-    net: Net,
-    inference_net: Net,
+    net: OdeFlowNet,
+    inference_net: OdeFlowNet,
     steered: Option<SteeringObjective>,
     control: FlowControl,
 }
@@ -120,7 +120,7 @@ impl OdeFlow {
         let asked = "a flow is trained in a fixed number of steps, at least one";
         ensure!(is_fixed, "{asked}; {method} in {steps} steps is not that");
         let mut params = Params::new(seed, device, DType::F32);
-        let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
+        let (net, inference_net) = params.build_twice(|p| OdeFlowNet::new(p, spec, vocab))?;
         let steered =
             spec.steering.as_ref().map(|s| SteeringObjective::new(&mut params, spec, s, vocab)).transpose()?;
         Ok(Self { spec: spec.clone(), params, net, inference_net, steered, control: FlowControl::default() })
@@ -137,19 +137,19 @@ impl OdeFlow {
         self.cross_entropy(&self.net, batch, u)
     }
 
-    fn cross_entropy(&self, net: &Net, batch: &Batch, u: &Tensor) -> Result<Tensor> {
+    fn cross_entropy(&self, net: &OdeFlowNet, batch: &Batch, u: &Tensor) -> Result<Tensor> {
         let carry = |start: &Tensor, u: &Tensor, options: &SolverOptions| net.field.carry(start, u, 1.0, options);
         self.cross_entropy_by(&carry, net, batch, u)
     }
 
-    fn cross_entropy_by(&self, carry: Carry<'_>, net: &Net, batch: &Batch, u: &Tensor) -> Result<Tensor> {
+    fn cross_entropy_by(&self, carry: Carry<'_>, net: &OdeFlowNet, batch: &Batch, u: &Tensor) -> Result<Tensor> {
         let end = carry(&net.start(&batch.tokens, &mut Tap::off())?, u, &self.options())?;
         head_cross_entropy(&net.read(&end, &mut Tap::off())?, &net.head, &batch.targets)
     }
 
     /// Follows the field that learns, with gradients as the spec says: through the operations of `net`, which may share
     /// its weights over the steps, or by a backward solve of its own.
-    fn learning_carry(&self, net: &Net, start: &Tensor, u: &Tensor, options: &SolverOptions) -> Result<Tensor> {
+    fn learning_carry(&self, net: &OdeFlowNet, start: &Tensor, u: &Tensor, options: &SolverOptions) -> Result<Tensor> {
         if self.spec.gradient == Gradient::Backprop {
             return net.field.carry(start, u, 1.0, options);
         }
@@ -183,7 +183,7 @@ impl Trainable for OdeFlow {
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
         let net = self.net.with_shared_weights(accumulator)?;
         let carry = |start: &Tensor, u: &Tensor, options: &SolverOptions| self.learning_carry(&net, start, u, options);
-        if let Some(steered) = self.steered.as_ref().filter(|s| s.steers) {
+        if let Some(steered) = self.steered.as_ref().filter(|s| s.is_steering_stage) {
             return steered.loss(&carry, &self.inference_net, batch, &self.options());
         }
         Ok(self.cross_entropy_by(&carry, &net, batch, &self.zero_control(batch)?)?.into())

@@ -4,9 +4,9 @@
 use crate::{models::prelude::*, nn::layers::SiluMlp, ode::Field};
 
 /// Half the side of the square that the network learns on and that starts are taken from.
-pub const HALF_SIDE: f64 = 3.0;
+pub const HALF_WIDTH: f64 = 3.0;
 /// Points of one update, and of a held-out measurement.
-const POINTS: usize = 256;
+const BATCH_POINTS: usize = 256;
 /// The damping mu of van der Pol's equation.
 const MU: f64 = 1.5;
 
@@ -27,7 +27,7 @@ defaults! {
 impl FamilySpec for PlaneSpec {
     /// The points of an update are the model's own, whatever the batch.
     fn memory(&self, _step: &StepSizes) -> StepMemory {
-        let (h, points) = (self.hidden as f64, POINTS as f64);
+        let (h, points) = (self.hidden as f64, BATCH_POINTS as f64);
         StepMemory { weights: h * h + 6.0 * h + 2.0, shared: 0.0, activations: points * (18.0 * h + 40.0) }
     }
 
@@ -79,8 +79,9 @@ impl Plane {
     /// Mean squared error of the network's velocity over the target's mean square.
     fn error(&self, net: &SiluMlp, draw: u64) -> Result<Tensor> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed ^ draw.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let points: Vec<f32> = (0..2 * POINTS).map(|_| rng.random_range(-HALF_SIDE..HALF_SIDE) as f32).collect();
-        let y = Tensor::from_vec(points, (POINTS, 2), self.params.device())?;
+        let mut coordinate = || rng.random_range(-HALF_WIDTH..HALF_WIDTH) as f32;
+        let points: Vec<f32> = (0..2 * BATCH_POINTS).map(|_| coordinate()).collect();
+        let y = Tensor::from_vec(points, (BATCH_POINTS, 2), self.params.device())?;
         let wanted = velocity(self.spec.target, &y)?;
         let size = wanted.sqr()?.mean_all()?;
         (net.forward(&y)? - wanted)?.sqr()?.mean_all()?.div(&size)

@@ -175,7 +175,7 @@ impl Recover {
                 let logits = match heads.place.as_ref() {
                     None => {
                         let traces = self.traces(&x, positions, b)?;
-                        heads.answer(&heads.over_traces(&traces)?, &Tensor::cat(&traces, D::Minus1)?)?
+                        heads.answer(&heads.attend_to_traces(&traces)?, &Tensor::cat(&traces, D::Minus1)?)?
                     }
                     Some(place) => {
                         let everywhere: Vec<usize> = (0..t).collect();
@@ -183,7 +183,7 @@ impl Recover {
                             ReaderInput::Raw => readable(&x.reshape((t * b, self.spec.code_dim))?)?,
                             _ => Tensor::cat(&self.traces(&x, &everywhere, b)?, D::Minus1)?,
                         }; // (T B, width)
-                        let reads = heads.over_past(&slots.reshape((t, b, ()))?, place, positions)?;
+                        let reads = heads.attend_to_past(&slots.reshape((t, b, ()))?, place, positions)?;
                         heads.answer(&reads, &Tensor::ones((p * b, 1), DType::F32, x.device())?)?
                     }
                 }; // (P B, K V)
@@ -262,7 +262,7 @@ impl Weights {
 
 impl Heads {
     /// Attention over the traces of one position: n times `(N, C+1)` -> `(N, K, HEAD_WIDTH)`.
-    fn over_traces(&self, traces: &[Tensor]) -> Result<Tensor> {
+    fn attend_to_traces(&self, traces: &[Tensor]) -> Result<Tensor> {
         let map = |w: &[Tensor]| -> Result<Tensor> {
             let each = traces.iter().zip(w).map(|(h, w)| linear(h, w)).collect::<Result<Vec<_>>>()?;
             Tensor::stack(&each, 1) // (N, n, HEAD_WIDTH)
@@ -274,7 +274,7 @@ impl Heads {
     }
 
     /// Attention over slots of the past, one per position: slots `(T, B, W)` -> `(P B, K, HEAD_WIDTH)`.
-    fn over_past(&self, slots: &Tensor, place: &Tensor, positions: &[usize]) -> Result<Tensor> {
+    fn attend_to_past(&self, slots: &Tensor, place: &Tensor, positions: &[usize]) -> Result<Tensor> {
         let (t, b, _) = slots.dims3()?;
         let (k, p) = (self.query.dim(0)?, positions.len());
         let (Some(key), Some(value)) = (self.keys.first(), self.values.first()) else {
@@ -291,7 +291,7 @@ impl Heads {
 
     /// Scores for how far back a slot is, the future shut out: place `(K, POSITION_WIDTH)` -> `(K, P T)`.
     fn distance_scores(&self, place: &Tensor, positions: &[usize], t: usize) -> Result<Tensor> {
-        let by_distance = place.matmul(&places(t, place.device())?.t()?)?; // (K, T): distances 0..T
+        let by_distance = place.matmul(&positional_encoding(t, place.device())?.t()?)?; // (K, T): distances 0..T
         let shut = Tensor::full(-1e9f32, (place.dim(0)?, 1), place.device())?;
         let table = Tensor::cat(&[by_distance, shut], 1)?; // (K, T+1)
         let index: Vec<u32> =
@@ -299,7 +299,7 @@ impl Heads {
         table.index_select(&Tensor::new(index, place.device())?, 1)
     }
 
-    /// Maps the heads' reads `(N, K, HEAD_WIDTH)`, and the vectors beside them `(N, ..)`, to logits `(N, K V)`.
+    /// Maps the heads' reads `(N, K, HEAD_WIDTH)`, together with further features `(N, ..)`, to logits `(N, K V)`.
     fn answer(&self, reads: &Tensor, beside: &Tensor) -> Result<Tensor> {
         let (n, k, _) = reads.dims3()?;
         let direct = linear(reads, &self.direct)?.reshape((n, ()))?; // (N, K V)
@@ -412,8 +412,8 @@ fn rounded(h: Tensor, bits: u32) -> Result<Tensor> {
     (h * levels)?.round()? / levels
 }
 
-/// Rows centred and scaled to unit variance, with a 1 beside them (which makes a bias of a weight):
-/// `(N, C)` -> `(N, C+1)`.
+/// Rows centred and scaled to unit variance, with a column of ones appended, whose weight acts as a bias: `(N, C)` ->
+/// `(N, C+1)`.
 fn readable(x: &Tensor) -> Result<Tensor> {
     let centred = x.broadcast_sub(&x.mean_keepdim(D::Minus1)?)?;
     let spread = (centred.sqr()?.mean_keepdim(D::Minus1)? + 1e-12)?.sqrt()?;
@@ -422,7 +422,7 @@ fn readable(x: &Tensor) -> Result<Tensor> {
 }
 
 /// Sines and cosines of distances 0..t at geometric wavelengths from 2 pi to 2 pi 200: `(T, POSITION_WIDTH)`.
-fn places(t: usize, device: &Device) -> Result<Tensor> {
+fn positional_encoding(t: usize, device: &Device) -> Result<Tensor> {
     let half = POSITION_WIDTH / 2;
     let mut rows = Vec::with_capacity(t * POSITION_WIDTH);
     for distance in 0..t {

@@ -27,7 +27,7 @@ use crate::{models::prelude::*, nn::kernels::threads};
 pub use crate::nn::kernels::sparse::Sparse;
 pub use spec::{LevelSpec, SpcnSpec};
 
-/// Left to right, and right to left.
+/// The names of the two reading directions: left to right and right to left.
 const DIRECTIONS: [&str; 2] = ["forward", "backward"];
 const VARIANCE: &str = "variance.";
 

@@ -64,7 +64,7 @@ impl StationarySpec {
         Ok(ControlledGenerator::new(base, Control { dims: self.controls, strength: self.strength }, seed))
     }
 
-    /// The number of states; the largest possible one where a file gives it.
+    /// The number of states; if a file sets it, the largest possible number.
     fn states(&self) -> usize {
         match &self.rates {
             RateSource::Drawn { states, .. } | RateSource::Given { states, .. } => *states,
@@ -112,12 +112,12 @@ impl FamilySpec for StationarySpec {
 }
 
 /// y `(N, c)` -> scores `(N, n)`
-struct Net(SiluMlp);
+struct StationaryNet(SiluMlp);
 
-impl Net {
+impl StationaryNet {
     fn new(params: &mut Params, sizes: [usize; 3]) -> Result<Self> {
         // The first biases spread over the range of y, so that the units do not all bend at its middle.
-        Ok(Net(SiluMlp::new(params, sizes, [1.0, 0.1, 0.02])?))
+        Ok(StationaryNet(SiluMlp::new(params, sizes, [1.0, 0.1, 0.02])?))
     }
 
     /// y `(N, c)` -> log phi `(N, n)`
@@ -141,8 +141,8 @@ pub struct Stationary {
     step: u64,
     generator: ControlledGenerator,
     params: Params,
-    net: Net,
-    inference_net: Net,
+    net: StationaryNet,
+    inference_net: StationaryNet,
     notes: Vec<String>,
 }
 
@@ -162,7 +162,7 @@ impl Stationary {
         }
         let sizes = [spec.controls, spec.hidden, generator.base().len()];
         let mut params = Params::new(seed, device, DType::F32);
-        let (net, inference_net) = params.build_twice(|p| Net::new(p, sizes))?;
+        let (net, inference_net) = params.build_twice(|p| StationaryNet::new(p, sizes))?;
         let closed = generator::closed_classes(&generator::classes(generator.base()));
         let notes = match closed {
             0 | 1 => vec![],

@@ -28,40 +28,42 @@ impl StepSizes {
 pub struct StepMemory {
     /// The number of weights.
     pub weights: f64,
-    /// The weights among them that blocks share over a step: they are flattened and packed once more for it.
+    /// The number of those weights that several uses of a block share in a step, which adds flattened and packed
+    /// copies.
     pub shared: f64,
     /// Everything that scales with the batch.
     pub activations: f64,
 }
 
 /// Bytes of a number.
-const BYTES: f64 = 4.0;
+const BYTES_PER_NUMBER: f64 = 4.0;
 /// Weights, their gradients, and the two moments of AdamW.
-const PER_WEIGHT: f64 = 4.0;
+const NUMBERS_PER_WEIGHT: f64 = 4.0;
 /// Copies of a shared weight: flat, packed for forward and for backward, and the gradient of the flat form.
-const PER_SHARED: f64 = 4.0;
+const NUMBERS_PER_SHARED_WEIGHT: f64 = 4.0;
 /// Bytes that a process holds besides: tables, the graph's small values, the allocator's own.
 const OVERHEAD_BYTES: f64 = 1e6;
 
 impl StepMemory {
     /// Bytes that stay between two steps: weights and moments.
     pub fn resting_bytes(&self) -> f64 {
-        BYTES * 3.0 * self.weights
+        BYTES_PER_NUMBER * 3.0 * self.weights
     }
 
     /// Bytes of a model that only answers questions: its weights.
     pub fn weights_bytes(&self) -> f64 {
-        BYTES * self.weights
+        BYTES_PER_NUMBER * self.weights
     }
 
-    /// Bytes that one forward pass takes at most.
+    /// The largest number of bytes that one forward pass takes.
     pub fn forward_bytes(&self) -> f64 {
-        BYTES * (self.shared + self.activations)
+        BYTES_PER_NUMBER * (self.shared + self.activations)
     }
 
     /// Bytes at the peak of a step, those that stay included.
     pub fn peak_bytes(&self) -> f64 {
-        OVERHEAD_BYTES + BYTES * (PER_WEIGHT * self.weights + PER_SHARED * self.shared + self.activations)
+        let of_weights = NUMBERS_PER_WEIGHT * self.weights + NUMBERS_PER_SHARED_WEIGHT * self.shared;
+        OVERHEAD_BYTES + BYTES_PER_NUMBER * (of_weights + self.activations)
     }
 }
 
@@ -76,7 +78,7 @@ pub struct BlockSizes {
     pub kv_heads: usize,
     /// The width of the MLP.
     pub hidden: usize,
-    /// True if the MLP has a gate beside its input projection.
+    /// True if the MLP has a gate in addition to its input projection.
     pub gated: bool,
     /// Biases and LayerNorm as in GPT-2; else RMSNorm, and norms of queries and keys.
     pub has_biases: bool,
@@ -127,7 +129,7 @@ impl BlockSizes {
         positions * (4.0 * d + 2.0 * self.kv() + self.mlp_width() + heads * (2.0 + weights))
     }
 
-    /// The numbers that the backward pass of one block needs beside those: the inputs of each projection again, and
+    /// The numbers that the backward pass of one block needs in addition: the inputs of each projection again, and
     /// their gradients.
     pub fn backward(&self, positions: f64) -> f64 {
         let d = self.d_model as f64;

@@ -35,7 +35,7 @@ pub struct Block {
     attention: Arc<dyn Attention>,
     norm2: Norm,
     mlp: Arc<dyn Mlp>,
-    /// The weights as one tensor, if several uses share them.
+    /// The weights as one tensor, which is present if several uses share the weights.
     flat: Option<FlatWeights>,
     /// The masks of what attention and the MLP add, and the place of the first.
     dropout: Option<(Dropout, u64)>,
@@ -58,7 +58,7 @@ impl Block {
         Self { dropout: Some((dropout, place)), ..self.clone() }
     }
 
-    /// The part that is left of what attention (0) or the MLP (1) adds.
+    /// Applies dropout to the output of attention (0) or of the MLP (1).
     fn dropped(&self, added: Tensor, part: u64) -> Result<Tensor> {
         match &self.dropout {
             Some((dropout, place)) => dropout.apply(&added, place + part),
@@ -161,7 +161,7 @@ impl Block {
     fn fused(&self) -> Option<(LayerSpec, Vec<&Tensor>)> {
         let (attention, mlp) = (self.attention.fused()?, self.mlp.fused()?);
         let style = self.norm1.style();
-        let has_biases = style == layer::Style::LayerNormBias;
+        let has_biases = style == layer::LayerStyle::LayerNormBias;
         if self.norm2.style() != style || attention.has_biases != has_biases || mlp.has_biases != has_biases {
             return None;
         }

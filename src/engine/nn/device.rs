@@ -23,7 +23,7 @@ pub fn open(name: &str) -> std::result::Result<Device, String> {
     };
     match (kind, number) {
         ("auto" | "", None) => Ok(cuda(0).or_else(|_| metal(0)).unwrap_or(Device::Cpu)),
-        // the one processor; some records name it so
+        // there is only one processor; some records call it `cpu:0`
         ("cpu", None | Some("0")) => Ok(Device::Cpu),
         ("auto" | "cpu", Some(_)) => Err(format!("device `{name}`: `{kind}` has no number; choose `{kind}`")),
         ("cuda" | "gpu", _) => cuda(index()?),
@@ -55,11 +55,11 @@ pub fn choices() -> Vec<(String, String, bool)> {
 /// A card is opened once a process, with one stream for all threads: a question is answered on another thread than trains,
 /// and what one thread has begun is complete before what another begins later.
 fn cuda(index: usize) -> std::result::Result<Device, String> {
-    static OPEN: Mutex<BTreeMap<usize, Device>> = Mutex::new(BTreeMap::new());
+    static OPEN_DEVICES: Mutex<BTreeMap<usize, Device>> = Mutex::new(BTreeMap::new());
     if !utils::cuda_is_available() {
         return Err("this build has no CUDA; build it with `--features cuda`, or choose device `cpu`".to_owned());
     }
-    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut open = OPEN_DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(device) = open.get(&index) {
         return Ok(device.clone());
     }

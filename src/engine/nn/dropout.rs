@@ -31,7 +31,7 @@ impl Dropout {
         let begin = scramble(self.seed ^ scramble(place));
         let mut mask = vec![0f32; x.elem_count()];
         threads::run_chunks(&mut mask, threads::CHUNK, |chunk, mask| {
-            // one number holds two draws
+            // each random number provides two draws
             let first = (chunk * threads::CHUNK / 2) as u64;
             for (i, pair) in mask.chunks_mut(2).enumerate() {
                 let bits = scramble(begin.wrapping_add(first + i as u64));

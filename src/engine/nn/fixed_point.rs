@@ -62,7 +62,7 @@ pub struct StopCriterion {
 /// The result of a solve.
 #[derive(Debug, Clone)]
 pub struct Solution {
-    /// The closest state of each position, no part of any gradient.
+    /// The closest state of each position, detached from the graph.
     pub x: Tensor,
     /// The number of iterations. A solve that stops short evaluates the map once more, for the residual.
     pub iterations: usize,
@@ -153,7 +153,7 @@ fn select(is_chosen: &[bool], first: &Tensor, second: &Tensor) -> Result<Tensor>
 
 /// The data that [`attach`] needs to differentiate a solution.
 pub struct Implicit {
-    /// The solution, as a leaf.
+    /// The solution as a leaf of the graph.
     pub at: Var,
     /// G(at), differentiable with respect to `at` (its weights may be detached).
     pub image: Tensor,

@@ -47,7 +47,7 @@ impl BiGru {
 }
 
 impl Direction {
-    /// The state after each place, `(B, T, H)`.
+    /// The state after each position, `(B, T, H)`.
     fn read(&self, x: &Tensor, counts: &Tensor, hidden: usize, from_right: bool) -> Result<Tensor> {
         let (b, t, _) = x.dims3()?;
         let inputs = linear_biased(x, &self.weight_ih, &self.bias_ih)?; // (B, T, 3H)

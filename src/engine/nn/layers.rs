@@ -12,7 +12,7 @@ use candle_core::{Result, Tensor};
 use super::{
     Params,
     fused::{
-        layer::Style,
+        layer::LayerStyle,
         linear::{linear, linear_biased},
         mlp::Act,
         norm::{layer_norm, rms_norm},
@@ -99,7 +99,7 @@ impl Norm {
         }
     }
 
-    /// Weight and, where there is one, bias.
+    /// The weight and, if there is one, the bias.
     pub fn weights(&self) -> Vec<&Tensor> {
         match self {
             Norm::Rms(weight) => vec![weight],
@@ -107,11 +107,11 @@ impl Norm {
         }
     }
 
-    /// The style of a block in one operation, whose norms and biases go together.
-    pub fn style(&self) -> Style {
+    /// The style of a fused block, which determines both its norms and its biases.
+    pub fn style(&self) -> LayerStyle {
         match self {
-            Norm::Rms(_) => Style::RmsNoBias,
-            Norm::Layer { .. } => Style::LayerNormBias,
+            Norm::Rms(_) => LayerStyle::RmsNoBias,
+            Norm::Layer { .. } => LayerStyle::LayerNormBias,
         }
     }
 

@@ -12,7 +12,7 @@ use crate::files;
 pub use crate::files::{available_memory, memory::size};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-static BYTES: AtomicU64 = AtomicU64::new(0);
+static HELD_BYTES: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     /// The bytes that this thread holds more than when watching began, and their maximum; `None` while it is not
@@ -22,7 +22,7 @@ thread_local! {
 
 fn count(size: usize) {
     ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-    BYTES.fetch_add(size as u64, Ordering::Relaxed);
+    HELD_BYTES.fetch_add(size as u64, Ordering::Relaxed);
     track(size as i64);
 }
 
@@ -48,7 +48,7 @@ pub fn peak_bytes<R>(work: impl FnOnce() -> R) -> (R, Option<u64>) {
 /// Counts the allocations of another allocator.
 pub struct Counting<A>(pub A);
 
-// SAFETY: every call is passed on as it came.
+// SAFETY: every call is forwarded unchanged to the inner allocator.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Counting<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
@@ -78,7 +78,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Counting<A> {
 
 /// Allocations since the process began, and their bytes; 0 where [`Counting`] is not the global allocator.
 pub fn allocations() -> [u64; 2] {
-    [ALLOCATIONS.load(Ordering::Relaxed), BYTES.load(Ordering::Relaxed)]
+    [ALLOCATIONS.load(Ordering::Relaxed), HELD_BYTES.load(Ordering::Relaxed)]
 }
 
 /// The limit of a `/proc/PROCESS/status` in bytes.

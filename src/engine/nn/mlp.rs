@@ -19,7 +19,7 @@ pub trait Mlp: std::fmt::Debug + Send + Sync {
     }
 }
 
-/// An MLP as [`fused::layer`](super::fused::layer) computes it.
+/// The MLP weights and activation in the form that [`fused::layer`](super::fused::layer) takes.
 pub struct FusedMlp<'a> {
     /// The activation function.
     pub act: Act,

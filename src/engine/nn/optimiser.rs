@@ -48,7 +48,7 @@ pub struct AdamW {
     pub step: u64,
     /// A pair of moments for each parameter, in order; buffers have none.
     moments: Vec<Moments>,
-    /// The norms so far, where the rule of clipping asks for them.
+    /// The norms so far, if the clipping rule needs them.
     zclip: Option<ZClip>,
 }
 

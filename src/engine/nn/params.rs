@@ -4,8 +4,8 @@ use candle_core::{DType, Device, Result, Shape, Tensor, Var};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// Named variables. The initial value of each depends on (seed, name) alone, so that models that
-/// share a part start it alike, whatever else they hold.
+/// Named variables. The initial value of each depends on (seed, name) alone, so that models with a common part
+/// initialise it identically, whatever else they contain.
 pub struct Params {
     seed: u64,
     device: Device,
@@ -13,8 +13,8 @@ pub struct Params {
     vars: Vec<(String, Var)>,
     frozen: Vec<String>,
     exempt_from_decay: Vec<String>,
-    /// While set, parameters that exist are given out without a part in gradients, and none is made.
-    gives_detached: bool,
+    /// While true, existing parameters are returned detached from the graph, and no new ones are created.
+    returns_detached: bool,
     buffers: Vec<String>,
     /// Initial values that are not drawn, by name.
     given: Vec<(String, Tensor)>,
@@ -30,7 +30,7 @@ impl Params {
             vars: vec![],
             frozen: vec![],
             exempt_from_decay: vec![],
-            gives_detached: false,
+            returns_detached: false,
             buffers: vec![],
             given: vec![],
         }
@@ -105,17 +105,17 @@ impl Params {
     /// for a backward pass. `build` must ask for the same parameters each time.
     pub fn build_twice<T>(&mut self, build: impl Fn(&mut Self) -> Result<T>) -> Result<(T, T)> {
         let net = build(self)?;
-        self.gives_detached = true;
+        self.returns_detached = true;
         let inference_net = build(self);
-        self.gives_detached = false;
+        self.returns_detached = false;
         Ok((net, inference_net?))
     }
 
     fn insert(&mut self, name: &str, shape: Shape, init: impl FnOnce(&Self) -> Result<Tensor>) -> Result<Tensor> {
         match self.get(name) {
-            Some(var) if self.gives_detached && *var.shape() == shape => return Ok(var.as_tensor().detach()),
-            Some(_) if !self.gives_detached => candle_core::bail!("parameter `{name}` is made twice"),
-            None if !self.gives_detached => {}
+            Some(var) if self.returns_detached && *var.shape() == shape => return Ok(var.as_tensor().detach()),
+            Some(_) if !self.returns_detached => candle_core::bail!("parameter `{name}` is made twice"),
+            None if !self.returns_detached => {}
             _ => candle_core::bail!("the inference net asks for `{name}` {shape:?}, which training does not have"),
         }
         let given = self.given.iter().position(|(n, value)| n == name && *value.shape() == shape);
@@ -155,7 +155,7 @@ impl Params {
         Ok(())
     }
 
-    /// Leaves a parameter out of weight decay; its gradient alone moves it.
+    /// Exempts a parameter from weight decay, so that only its gradient changes it.
     pub fn exempt_from_decay(&mut self, name: &str) -> Result<()> {
         ensure!(self.get(name).is_some(), "cannot exempt `{name}` from decay: the model has no such parameter");
         self.exempt_from_decay.push(name.to_owned());

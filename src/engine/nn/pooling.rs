@@ -13,7 +13,7 @@ pub fn causal_pool(x: &Tensor, pool: usize) -> Result<Tensor> {
         return Ok(x.clone());
     }
     if x.device().is_cpu() {
-        return x.contiguous()?.apply_op1(Pool { pool, how: Upsample::Leaky, means: true });
+        return x.contiguous()?.apply_op1(Pool { pool, rule: Upsample::Leaky, means: true });
     }
     pool_reference(x, pool)
 }
@@ -58,10 +58,10 @@ impl Upsample {
 }
 
 /// `(B, K, D)` -> `(B, T, D)`; K = ceil(T / P).
-pub fn upsample(y: &Tensor, pool: usize, len: usize, how: Upsample) -> Result<Tensor> {
+pub fn upsample(y: &Tensor, pool: usize, len: usize, rule: Upsample) -> Result<Tensor> {
     let (b, k, d) = y.dims3()?;
     let up = y.unsqueeze(2)?.expand((b, k, pool, d))?.reshape((b, k * pool, d))?; // (B,KP,D)
-    match how {
+    match rule {
         Upsample::Leaky => up.narrow(1, 0, len),
         // No block is complete yet. Zero times the state, so that gradients (of zero) still reach the
         // slow path; by a tensor, because candle drops the gradient of a product with the number 0.
@@ -73,18 +73,18 @@ pub fn upsample(y: &Tensor, pool: usize, len: usize, how: Upsample) -> Result<Te
 }
 
 /// x + upsample(push): x `(B, T, D)`, push `(B, K, D)` -> `(B, T, D)`.
-pub fn inject(x: &Tensor, push: &Tensor, pool: usize, how: Upsample) -> Result<Tensor> {
+pub fn inject(x: &Tensor, push: &Tensor, pool: usize, rule: Upsample) -> Result<Tensor> {
     if x.device().is_cpu() {
-        return x.contiguous()?.apply_op2(&push.contiguous()?, Inject { pool, how });
+        return x.contiguous()?.apply_op2(&push.contiguous()?, Inject { pool, rule });
     }
-    x + upsample(push, pool, x.dim(1)?, how)?
+    x + upsample(push, pool, x.dim(1)?, rule)?
 }
 
 /// The mean or the sum of the tokens of each block.
 struct Pool {
     pool: usize,
-    /// The block that a token is counted in: the one that it would read.
-    how: Upsample,
+    /// The upsampling rule: a token is pooled into the block that it would read from under this rule.
+    rule: Upsample,
     means: bool,
 }
 
@@ -98,9 +98,9 @@ impl Map1 for Pool {
         let (b, len, d) = layout.shape().dims3()?;
         let k = len.div_ceil(self.pool);
         let mut out = vec![T::zero(); b * k * d];
-        for (row, token) in part(x, layout, "pooling")?.chunks_exact(d).enumerate() {
+        for (row, token) in contiguous(x, layout, "pooling")?.chunks_exact(d).enumerate() {
             let t = row % len;
-            if let Some(block) = self.how.block(t, self.pool) {
+            if let Some(block) = self.rule.block(t, self.pool) {
                 let size = if self.means { block_size(self.pool, t, len) } else { 1 };
                 add(&mut out[(row / len * k + block) * d..][..d], token, T::from_f64(1.0 / size as f64));
             }
@@ -120,20 +120,20 @@ impl CustomOp1 for Pool {
     }
 
     fn bwd(&self, arg: &Tensor, _res: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
-        grad.contiguous()?.apply_op1_no_bwd(&PoolBack { pool: self.pool, len: arg.dim(1)? }).map(Some)
+        grad.contiguous()?.apply_op1_no_bwd(&PoolBackward { pool: self.pool, len: arg.dim(1)? }).map(Some)
     }
 }
 
 /// Each block's gradient, shared out to its tokens.
-struct PoolBack {
+struct PoolBackward {
     pool: usize,
     len: usize,
 }
 
-impl Map1 for PoolBack {
+impl Map1 for PoolBackward {
     fn f<T: WithDType>(&self, g: &[T], layout: &Layout) -> Result<Vec<T>> {
         let (b, k, d) = layout.shape().dims3()?;
-        let g = part(g, layout, "pooling")?;
+        let g = contiguous(g, layout, "pooling")?;
         let mut out = Vec::with_capacity(b * self.len * d);
         for row in 0..b * self.len {
             let (batch, t) = (row / self.len, row % self.len);
@@ -144,7 +144,7 @@ impl Map1 for PoolBack {
     }
 }
 
-impl CustomOp1 for PoolBack {
+impl CustomOp1 for PoolBackward {
     fn name(&self) -> &'static str {
         "causal-pool-back"
     }
@@ -158,7 +158,7 @@ impl CustomOp1 for PoolBack {
 /// x + upsample(push).
 struct Inject {
     pool: usize,
-    how: Upsample,
+    rule: Upsample,
 }
 
 impl Inject {
@@ -168,9 +168,9 @@ impl Inject {
         (push, l2): (&[T], &Layout),
         (t, k, d): (usize, usize, usize),
     ) -> Result<Vec<T>> {
-        let (mut out, push) = (part(x, l1, "the injection")?.to_vec(), part(push, l2, "the injection")?);
+        let (mut out, push) = (contiguous(x, l1, "the injection")?.to_vec(), contiguous(push, l2, "the injection")?);
         for (row, token) in out.chunks_exact_mut(d).enumerate() {
-            if let Some(block) = self.how.block(row % t, self.pool) {
+            if let Some(block) = self.rule.block(row % t, self.pool) {
                 add(token, &push[(row / t * k + block) * d..][..d], T::one());
             }
         }
@@ -203,7 +203,7 @@ impl CustomOp2 for Inject {
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>)> {
         // each block's gradient is the sum over the tokens that read it
-        let back = Pool { pool: self.pool, how: self.how, means: false };
+        let back = Pool { pool: self.pool, rule: self.rule, means: false };
         Ok((Some(grad.clone()), Some(grad.contiguous()?.apply_op1_no_bwd(&back)?)))
     }
 }
@@ -214,7 +214,7 @@ fn add<T: WithDType>(to: &mut [T], from: &[T], scale: T) {
 }
 
 /// The values of a tensor, for an operation that takes floats which lie one after another.
-fn part<'x, T: WithDType>(values: &'x [T], layout: &Layout, what: &str) -> Result<&'x [T]> {
+fn contiguous<'x, T: WithDType>(values: &'x [T], layout: &Layout, what: &str) -> Result<&'x [T]> {
     match layout.contiguous_offsets() {
         Some((start, end)) if matches!(T::DTYPE, DType::F32 | DType::F64) => Ok(&values[start..end]),
         Some(_) => candle_core::bail!("{what} needs f32 or f64"),
@@ -232,18 +232,18 @@ mod tests {
     #[test]
     fn one_operation_equals_the_composition() -> Result<()> {
         for (t, pool) in [(12, 4), (11, 4), (3, 4), (7, 1), (9, 2)] {
-            for how in [Upsample::Causal, Upsample::Leaky] {
+            for rule in [Upsample::Causal, Upsample::Leaky] {
                 let mut p = Params::new(1, &Device::Cpu, DType::F64);
                 let (x, y) = (p.normal("x", (2, t, 3), 1.0)?, p.normal("y", (2, t.div_ceil(pool), 3), 1.0)?);
                 let weigh = |out: Tensor| -> Result<Tensor> { (out.sqr()? + out.sin()?)?.sum_all() };
-                let fused = (weigh(causal_pool(&x, pool)?)? + weigh(inject(&x, &y, pool, how)?)?)?;
-                let plain = (weigh(pool_reference(&x, pool)?)? + weigh((&x + upsample(&y, pool, t, how)?)?)?)?;
+                let fused = (weigh(causal_pool(&x, pool)?)? + weigh(inject(&x, &y, pool, rule)?)?)?;
+                let plain = (weigh(pool_reference(&x, pool)?)? + weigh((&x + upsample(&y, pool, t, rule)?)?)?)?;
                 assert!((host::scalar(&fused)? - host::scalar(&plain)?).abs() < 1e-10);
                 let (fused, plain) = (fused.backward()?, plain.backward()?);
                 for v in [&x, &y] {
                     let (Some(a), Some(e)) = (fused.get(v), plain.get(v)) else { panic!("no gradient") };
                     for (a, e) in host::to_f64(a)?.iter().zip(host::to_f64(e)?) {
-                        assert!((a - e).abs() < 1e-12, "T {t} P {pool} {how:?}: {a} is not {e}");
+                        assert!((a - e).abs() < 1e-12, "T {t} P {pool} {rule:?}: {a} is not {e}");
                     }
                 }
             }

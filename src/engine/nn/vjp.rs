@@ -6,17 +6,17 @@ use candle_core::{
 
 /// The vector-Jacobian product of a computation from a start and weights to an end.
 pub trait Vjp: Send + Sync {
-    /// From the gradient of the end to those of the start and of each weight.
+    /// Maps the gradient of the end to the gradients of the start and of each weight.
     fn vjp(&self, end: &Tensor) -> Result<(Tensor, Vec<Tensor>)>;
 }
 
-/// Gives `end` (no part of any graph) the gradients that `vjp` finds.
+/// Gives `end` (which is detached from the graph) the gradients that `vjp` finds.
 pub fn attach(end: &Tensor, y0: &Tensor, weights: &[Tensor], vjp: impl Vjp + 'static) -> Result<Tensor> {
     let packed = if weights.is_empty() { Tensor::zeros(1, y0.dtype(), y0.device())? } else { flattened(weights)? };
     end.contiguous()?.apply_op3(&y0.contiguous()?, &packed, VjpOp { vjp })
 }
 
-/// All values, one tensor after the other.
+/// Concatenates the values of all tensors.
 fn flattened(tensors: &[Tensor]) -> Result<Tensor> {
     Tensor::cat(&tensors.iter().map(Tensor::flatten_all).collect::<Result<Vec<_>>>()?, 0)
 }
@@ -25,7 +25,7 @@ struct VjpOp<P> {
     vjp: P,
 }
 
-/// Forward passes that give the first argument again, one for each kind of device.
+/// Forward passes that return the first argument unchanged, one for each kind of device.
 macro_rules! pass_through {
     ($($forward:ident: $storage:ty),+) => { $(
         fn $forward(

@@ -59,9 +59,9 @@ pub(super) struct Entry {
     shape: Vec<usize>,
     /// Steps from one index to the next, in values.
     strides: Vec<usize>,
-    /// None: a type that holds no weights, by its name in `kind_name`.
+    /// The float type; `None` for a type that weights cannot have, whose name is in `dtype_name`.
     kind: Option<FloatKind>,
-    kind_name: String,
+    dtype_name: String,
     /// The offset of the first value in bytes from the file's start.
     at: u64,
     /// The checksum of the part of the file that holds it, where the format has one.
@@ -78,7 +78,7 @@ pub(super) struct Checksum {
 }
 
 impl Checksum {
-    fn holds(self, file: &mut File) -> std::io::Result<bool> {
+    fn matches(self, file: &mut File) -> std::io::Result<bool> {
         file.seek(SeekFrom::Start(self.from))?;
         let mut part = file.take(self.to.saturating_sub(self.from));
         let (mut hasher, mut bytes) = (crc32fast::Hasher::new(), vec![0u8; 1 << 20]);
@@ -104,7 +104,7 @@ pub struct Weights {
 /// The result of a format's reader for a file of `length` bytes.
 struct Contents {
     entries: Vec<Entry>,
-    /// Numbers and words beside the tensors, by dotted path.
+    /// Numbers and strings other than tensors, by dotted path.
     metadata: BTreeMap<String, String>,
 }
 
@@ -136,7 +136,7 @@ impl Weights {
         self.entries.iter().map(|e| (e.name.as_str(), e.shape.as_slice()))
     }
 
-    /// Numbers and words that the file holds beside its tensors, by dotted path (`config.n_layer`).
+    /// Numbers and strings that the file holds in addition to its tensors, by dotted path (`config.n_layer`).
     pub fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
         self.metadata.iter().map(|(k, v)| (k.as_str(), v.as_str()))
     }
@@ -151,7 +151,7 @@ impl Weights {
         let Some(kind) = entry.kind else {
             bail!(
                 "tensor `{name}` of `{shown}` is of type {}; weights are float32, float16, bfloat16 or float64",
-                entry.kind_name
+                entry.dtype_name
             )
         };
         let values = self
@@ -172,7 +172,7 @@ impl Weights {
     fn values(&self, entry: &Entry, kind: FloatKind) -> std::io::Result<Vec<f32>> {
         let mut file = files::open(&self.path)?;
         if let Some(checksum) = entry.checksum
-            && !checksum.holds(&mut file)?
+            && !checksum.matches(&mut file)?
         {
             let words = "its bytes are not those that were written (their CRC-32 differs): the file is damaged; copy \
                          it again, or save it with its checksums on";

@@ -38,7 +38,7 @@ pub enum SolveFailure {
     /// A step too small to move t.
     #[error("the step {h:e} is too small to move on")]
     Underflow { h: f64 },
-    /// The solve took as many attempts as allowed.
+    /// The solve reached the largest allowed number of attempts.
     #[error("the end was not reached in {max} attempts")]
     TooManyAttempts { max: usize },
     /// The field gave a tensor unlike the state, or has weights that no gradient can be given to.

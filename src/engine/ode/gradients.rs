@@ -12,7 +12,7 @@ use super::{
 };
 use crate::nn::vjp::{Vjp, attach};
 
-/// Errors early, and by name, on what no backward pass could serve.
+/// Returns an error, which names the cause, for a solve that has no backward pass.
 fn check(weights: &[Tensor], y0: &Tensor, t0: f64) -> result::Result<(), SolveError> {
     let fail = |what: String| Err(SolveError { reason: SolveFailure::Field(what), t: t0, trace: Trace::default() });
     for (i, w) in weights.iter().enumerate() {

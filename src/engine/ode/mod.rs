@@ -147,7 +147,8 @@ pub struct Attempt {
     pub error: f64,
     /// True if the step was taken.
     pub accepted: bool,
-    /// True if the next step was capped at ten times this one, so that its length does not tell how curved the path is.
+    /// True if the next step was capped at ten times this one, so that its length says nothing about the curvature of
+    /// the path.
     pub growth_capped: bool,
 }
 
@@ -187,6 +188,6 @@ pub struct Solution {
     pub end: Tensor,
     /// The record of the solve.
     pub trace: Trace,
-    /// (t, y) where asked for, with no part in gradients.
+    /// (t, y) at the requested times, detached from the graph.
     pub states: Vec<(f64, Tensor)>,
 }

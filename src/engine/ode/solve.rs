@@ -1,7 +1,7 @@
 //! The one loop: fixed and adaptive methods, both policies.
 //!
-//! Step control after Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.4; which
-//! details are whose is said at [`Policy`].
+//! Step control after Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.4; [`Policy`] states the
+//! origin of each detail.
 
 use std::{ops::Range, result};
 
@@ -172,7 +172,7 @@ impl<'a> Solver<'a> {
                 self.bounds(t, h, t1, number)?
             };
             // torchdiffeq asks for a step's end one float early, so that a jump at it is not crossed
-            let last = if fixed || self.clips() { end } else { end.next_down() };
+            let last = if fixed || self.clipped() { end } else { end.next_down() };
             let made = match self.euler_step(t, &y, h_now)? {
                 Some(y1) => Step { y0: y.clone(), y1, h: h_now, ks: vec![] },
                 None => {
@@ -185,7 +185,7 @@ impl<'a> Solver<'a> {
                 }
             };
             let error = self.error(&made, t, fixed)?;
-            let accepted = if self.clips() { error < 1.0 } else { error <= 1.0 };
+            let accepted = if self.clipped() { error < 1.0 } else { error <= 1.0 };
             let factor = if fixed { 1.0 } else { self.factor(error) };
             let growth_capped = factor >= GROWTH;
             self.trace.attempts.push(Attempt { t, h: h_now, error, accepted, growth_capped });
@@ -209,13 +209,13 @@ impl<'a> Solver<'a> {
                 states.push((end, made.y1.detach()));
             }
             // interpolate carries the last stage whatever it is; elsewhere only a slope at y1 will do
-            carried = !fixed && (self.tableau.ends_at_result() || !self.clips());
+            carried = !fixed && (self.tableau.ends_at_result() || !self.clipped());
             (t, y) = (end, made.y1);
             k0 = if carried { made.ks.into_iter().last() } else { None };
         }
     }
 
-    fn clips(&self) -> bool {
+    fn clipped(&self) -> bool {
         self.options.policy == Policy::Clip
     }
 
@@ -257,7 +257,7 @@ impl<'a> Solver<'a> {
         if state::is_finite(y0)? { Ok(before) } else { stop(SolveFailure::NonFiniteStart) }
     }
 
-    /// A step of Euler's method by a field that has its own way to it; its slope counts as evaluated.
+    /// A step of Euler's method by a field that computes it itself; its slope counts as an evaluation.
     fn euler_step(&mut self, t: f64, y: &Tensor, h: f64) -> Outcome<Option<Tensor>> {
         if self.options.method != Method::EULER {
             return Ok(None);
@@ -269,7 +269,7 @@ impl<'a> Solver<'a> {
         Self::check_like(y, y1, t).map(Some)
     }
 
-    /// One evaluation of the field, counted.
+    /// Evaluates the field once and counts the evaluation.
     fn evaluate(&mut self, t: f64, y: &Tensor) -> Outcome<Tensor> {
         self.trace.nfe += 1;
         let k = self.field.at(t, y).map_err(|e| Stop(e.into(), t))?;
@@ -296,11 +296,11 @@ impl<'a> Solver<'a> {
         let d0 = self.measure.size(1.0, &[1.0], std::slice::from_ref(y0), y0, y0)?;
         let d1 = self.measure.size(1.0, &[1.0], std::slice::from_ref(&f0), y0, y0)?;
         let mut h0 = if d0 < 1e-5 || d1 < 1e-5 { 1e-6 } else { 0.01 * d0 / d1 };
-        if self.clips() {
+        if self.clipped() {
             h0 = h0.min(t1 - t0);
         }
         let ahead = state::advance(y0, h0, &[1.0], std::slice::from_ref(&f0))?;
-        let at = if self.clips() { (t0 + h0).min(t1) } else { t0 + h0 };
+        let at = if self.clipped() { (t0 + h0).min(t1) } else { t0 + h0 };
         let f1 = self.evaluate(at, &ahead)?;
         ensure!(state::is_finite(&f1)?, Stop(SolveFailure::NonFiniteField, at));
         let ks = [f0, f1];
@@ -324,7 +324,8 @@ impl<'a> Solver<'a> {
         // the negated form also refuses NaN
         ensure!(end > t && end.is_finite(), Stop(SolveFailure::Underflow { h }, t));
         // a remainder of a few floats' length is added to this step
-        Ok(if self.clips() && end >= t1 - 8.0 * f64::EPSILON * t1.abs().max(t.abs()) { (t1 - t, t1) } else { (h, end) })
+        let is_last = end >= t1 - 8.0 * f64::EPSILON * t1.abs().max(t.abs());
+        Ok(if self.clipped() && is_last { (t1 - t, t1) } else { (h, end) })
     }
 
     /// The error E of a step; 0 if the step size is not controlled. Fails where values are not finite.

@@ -30,7 +30,7 @@ pub fn weighted(parts: &[(f64, &Tensor)]) -> Result<Tensor> {
 fn sum(y: Option<&Tensor>, terms: &[(f64, &Tensor)]) -> Result<Tensor> {
     let all: Vec<&Tensor> = y.into_iter().chain(terms.iter().map(|t| t.1)).collect();
     let Some(first) = all.first() else { bail!("a sum of no tensors") };
-    if all.iter().any(|t| t.track_op() || !in_slices(t)) {
+    if all.iter().any(|t| t.track_op() || !should_slice(t)) {
         if let (Some(y), &[(w, k)]) = (y, terms) {
             return axpy(y, k, w);
         }
@@ -80,7 +80,7 @@ fn weighted_sum<T: WithDType>(out: &mut [T], weights: &[T], ks: &[&[T]], at: std
 /// The values of a state, in row-major order, whose error must meet the tolerances.
 #[derive(Debug, Clone)]
 pub enum ErrorScope {
-    /// All values share one error.
+    /// A single error norm over all values.
     Whole,
     /// Parts of these lengths have an error each, of which the largest counts.
     Parts(Vec<usize>),
@@ -105,7 +105,7 @@ impl ErrorNorm {
             return Ok(0.0);
         }
         let all = [a, b].into_iter().chain(terms.iter().map(|t| t.1));
-        if all.clone().all(in_slices) {
+        if all.clone().all(should_slice) {
             let weights: Vec<f64> = terms.iter().map(|t| t.0).collect();
             return match a.dtype() {
                 DType::F32 => with_slices::<f32, _>(all, |s| self.size_slices(&weights, s)),
@@ -183,7 +183,7 @@ fn lanes_sum<T: WithDType>(values: &[T]) -> f64 {
     lanes.iter().sum::<f64>() + rest
 }
 
-/// The larger; NaN if either is.
+/// The larger of two values; NaN if either is NaN.
 fn max_or_nan(a: f64, b: f64) -> f64 {
     if a.is_nan() || a > b { a } else { b }
 }
@@ -196,13 +196,13 @@ fn magnitude<T: WithDType>(x: T) -> T {
 /// Returns true if every value is finite.
 pub fn is_finite(t: &Tensor) -> Result<bool> {
     // 0 x is 0, or NaN where x is not finite; so is the sum
-    if !in_slices(t) {
+    if !should_slice(t) {
         let t = t.detach();
         return Ok(host::scalar(&host::total(&(&t * 0.0)?)?)? == 0.0);
     }
     fn all<T: WithDType>(slices: &[&[T]]) -> bool {
         arch().dispatch(|| {
-            // no early way out within a block, so that it becomes vector code
+            // no early return within a block, so that the compiler vectorises it
             let finite = |block: &[T]| block.iter().fold(true, |all, &v| all & (v * T::zero() == T::zero()));
             slices.iter().all(|s| s.chunks(BLOCK).all(finite))
         })
@@ -213,11 +213,11 @@ pub fn is_finite(t: &Tensor) -> Result<bool> {
     }
 }
 
-fn in_slices(t: &Tensor) -> bool {
+fn should_slice(t: &Tensor) -> bool {
     t.device().is_cpu() && t.is_contiguous() && matches!(t.dtype(), DType::F32 | DType::F64)
 }
 
-/// Calls `f` with the values of tensors of which [`in_slices`] holds.
+/// Calls `f` with the values of tensors of which [`should_slice`] holds.
 fn with_slices<'a, T: WithDType, R>(
     tensors: impl Iterator<Item = &'a Tensor>,
     f: impl FnOnce(&[&[T]]) -> R,

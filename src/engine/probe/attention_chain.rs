@@ -12,15 +12,15 @@ use crate::{
 };
 
 /// The length in tokens below which a held-out passage is not halved again, for a model with few learned positions.
-const SHORTEST: usize = 8;
+const MIN_PASSAGE_TOKENS: usize = 8;
 /// Draws of each null model.
 const DRAWS: usize = 40;
 /// Rounds of the search for better blocks.
-const ROUNDS: usize = 4;
+const SEARCH_ROUNDS: usize = 4;
 /// Rows of 32-bit softmax weights sum to 1 up to rounding, far within this.
 const TOLERANCE: f64 = 1e-4;
 
-/// A note says so where the weights are no Markov chain.
+/// If the weights do not form a Markov chain, a note says so.
 impl Probe for AttentionChainArgs {
     type Answer = AttentionChain;
     type Subject<'m> = AttendingModel<'m>;
@@ -29,7 +29,7 @@ impl Probe for AttentionChainArgs {
         let is_typed = !self.text.is_empty();
         let mut longest = Prompt::limit(&self.text);
         // a held-out passage may be longer than a model has learned positions for
-        while !is_typed && longest > SHORTEST && model.positions.is_some_and(|most| longest > most) {
+        while !is_typed && longest > MIN_PASSAGE_TOKENS && model.positions.is_some_and(|most| longest > most) {
             longest /= 2;
         }
         let prompt = Prompt::read(cx, &self.text, self.passage, longest)?;
@@ -48,7 +48,7 @@ impl Probe for AttentionChainArgs {
         let width = self.width.min(n.max(1));
         let values = host::to_f32(&weights.narrow(0, 0, 1)?.narrow(1, head, 1)?.contiguous()?)?;
         let mut p: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
-        let first_sees_nothing = !layer.sees_itself && p.iter().take(n).all(|w| *w == 0.0);
+        let first_sees_nothing = !layer.attends_to_self && p.iter().take(n).all(|w| *w == 0.0);
         if first_sees_nothing && n > 0 {
             // a walk that reaches the first token stays there
             p[0] = 1.0;
@@ -101,7 +101,7 @@ fn lumping(chain: &MarkovChain, width: usize, seed: u64) -> ChainLumping {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let rows: Vec<f64> = (0..DRAWS).map(|_| blocks.error(&with_shuffled_rows(chain, &mut rng)).mean).collect();
     let drawn: Vec<f64> = (0..DRAWS).map(|_| blocks.shuffled(&mut rng).error(chain).mean).collect();
-    let best = blocks.improved(chain, ROUNDS);
+    let best = blocks.improved(chain, SEARCH_ROUNDS);
     ChainLumping {
         width,
         mean: error.mean,

@@ -15,7 +15,7 @@ use crate::{
 impl Probe for AttentionStatisticsArgs {
     type Answer = AttentionStatistics;
     type Subject<'m> = AttendingModel<'m>;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, model: AttendingModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let windows = cx.corpus.held_out(self.windows, self.length)?;
@@ -86,7 +86,7 @@ fn add_window(
     Ok(())
 }
 
-/// NaN where the weights are not numbers.
+/// Statistics of one head; NaN if its weights are not numbers.
 fn head_statistics(weights: &[f32], cols: usize, kind: Rows) -> HeadStatistics {
     let values = singular_values(weights.len() / cols.max(1), cols, weights);
     let (rank, share) = values.map_or((f64::NAN, f64::NAN), |s| (effective_rank(&s), top_share(&s)));

@@ -15,7 +15,7 @@ impl Probe for AutocorrelationArgs {
         let tokens = Tensor::from_slice(&held_out.inputs, (rows, len), cx.device)?;
         let mut tap = Tap::on(&["blocks."]);
         model.logits(&tokens, &mut tap)?;
-        let values = |block: usize, part: &str| host::to_f32(tap.need(&sizes.tap_path(block, part))?);
+        let values = |block: usize, part: &str| host::to_f32(tap.require(&sizes.tap_path(block, part))?);
         let of_block = |block: usize| -> Result<BlockAutocorrelation> {
             let kept = |trace: &str| -> Result<Vec<f64>> {
                 Ok(retention(&values(block, &format!("rate_{trace}"))?, [rows, len, sizes.channels], lags))

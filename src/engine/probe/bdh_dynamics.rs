@@ -111,9 +111,9 @@ fn ask_graph(model: &dyn TrainedGraph, args: &BdhDynamicsArgs, cx: &ProbeInputs<
     let graph = model.graph()?;
     let (gx, gy) = (square(&graph.wires)?, square(&graph.prods)?);
     let trained = args.drift == SynapseDrift::Trained;
-    let keep = if trained { host::to_f64(&graph.keep)? } else { vec![1.0; n] };
+    let keep = if trained { host::to_f64(&graph.retention)? } else { vec![1.0; n] };
     let (norms, single_state) = (graph.norms, graph.single_state);
-    let synapses = TrainedSynapses { weights: square(&graph.synapses)?, keep, norms, single_state };
+    let synapses = TrainedSynapses { weights: square(&graph.synapses)?, retention: keep, norms, single_state };
     let (drift, words) = match trained {
         true => (Drift::identity(n), "each neuron's synapses keep a share of their own as trained".to_owned()),
         false => drift(n, effects(args.drift), args.keep),
@@ -125,12 +125,12 @@ fn ask_graph(model: &dyn TrainedGraph, args: &BdhDynamicsArgs, cx: &ProbeInputs<
     let system = synapses
         .system([&gx, &gy], &drift, layers)
         .ok_or_else(|| candle_core::Error::msg("the circuits of the graph differ in size"))?;
-    let mut state = system.rest();
+    let mut state = system.initial_state();
     let by_rules: Vec<Vec<f64>> = pulses
         .iter()
         .map(|pulse| {
-            system.arrive(&mut state, pulse);
-            // y of the last layer is that before the wires of the last round, which leave it as it is
+            system.receive_token(&mut state, pulse);
+            // the last round's wires leave y unchanged, so that y of the last layer can be read afterwards
             while system.round(&mut state).is_some() {}
             head.iter().map(|row| dot(row, &state.y)).collect()
         })
@@ -155,7 +155,7 @@ fn ask_graph(model: &dyn TrainedGraph, args: &BdhDynamicsArgs, cx: &ProbeInputs<
         rule_predictions: predictions(cx.corpus, &by_rules),
         graph: Some(GraphSynapses {
             weights: array(&synapses.weights)?,
-            keep: synapses.keep.into(),
+            keep: synapses.retention.into(),
             norms: synapses.norms,
             single_state: synapses.single_state,
         }),
@@ -226,7 +226,7 @@ fn norm(v: &[f64]) -> Vec<f64> {
     v.iter().map(|x| (x - mean) / (variance + 1e-5).sqrt()).collect()
 }
 
-/// The U that the arguments ask for, and its description.
+/// The matrix U that the arguments select, and its description.
 fn product_drift(shape: &SynapseShape, args: &BdhDynamicsArgs) -> (Drift, String) {
     if args.drift != SynapseDrift::Trained {
         return drift(shape.neurons, effects(args.drift), args.keep);
@@ -236,7 +236,7 @@ fn product_drift(shape: &SynapseShape, args: &BdhDynamicsArgs) -> (Drift, String
     (drift, words + " as trained")
 }
 
-/// Tells whether synapses turn, and whether they decay.
+/// Returns whether synapses rotate and whether they decay.
 fn effects(kind: SynapseDrift) -> [bool; 2] {
     [SynapseDrift::Rotation, SynapseDrift::Damping].map(|one| kind == one || kind == SynapseDrift::Both)
 }

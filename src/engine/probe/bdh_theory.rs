@@ -11,7 +11,7 @@ use crate::{
 impl Probe for BdhTheoryArgs {
     type Answer = BdhTheory;
     type Subject<'m> = &'m dyn SynapseModel;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
     const MAY_NEED_NO_WEIGHTS: bool = true;
 
     /// The claims are tried on numbers that are drawn: of the model only its kind counts.

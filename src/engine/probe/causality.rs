@@ -1,4 +1,4 @@
-//! The causality probe: change one token and see which logits change. None before it may.
+//! The causality probe: change one token and see which logits change. No logit before it may change.
 
 use crate::{nn::pooling::Upsample, probe::prelude::*};
 
@@ -11,7 +11,7 @@ pub struct GatedModel<'m> {
 
 const LIKELY_TOKENS: usize = 5;
 /// A gate below this counts as shut: its effect is not measurable.
-const SHUT: f64 = 0.02;
+const SHUT_GATE: f64 = 0.02;
 /// The gate at which the wrong upsampling is shown then.
 const OPEN_GATE: f64 = 0.5;
 
@@ -91,7 +91,7 @@ fn measure(
     let mut leaky_upsample = None;
     if args.show_wrong {
         // A shut gate would pass nothing, not even the leak.
-        let gate = if effective_gate.abs() < SHUT { OPEN_GATE } else { effective_gate };
+        let gate = if effective_gate.abs() < SHUT_GATE { OPEN_GATE } else { effective_gate };
         model.set_coupling_settings(CouplingSettings { gate: Some(gate), upsample: Upsample::Leaky, ..asked });
         let wrong = deltas(&logits(model, &edit.passage.ids, device)?, &logits(model, &edit.ids, device)?);
         let before_max = before(&wrong, edit.position);
@@ -120,7 +120,7 @@ fn last(rows: &[Vec<f32>]) -> &[f32] {
 
 /// Logits, one row for each position.
 fn logits(model: &dyn CouplingModel, ids: &[u32], device: &Device) -> Result<Vec<Vec<f32>>> {
-    let found = model.logits(&one_text(ids, device)?, &mut Tap::off())?; // (1,T,V)
+    let found = model.logits(&text_batch(ids, device)?, &mut Tap::off())?; // (1,T,V)
     let vocab = found.dim(2)?;
     Ok(host::to_f32(&found)?.chunks(vocab).map(<[f32]>::to_vec).collect())
 }

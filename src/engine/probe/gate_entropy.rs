@@ -1,5 +1,5 @@
-//! The change that an open gate makes to the entropy of the attention behind it, token by token, beside what the gate lets in
-//! and beside the loss.
+//! The change that an open gate makes to the entropy of the attention behind it, token by token, compared with the size
+//! of the gated input and with the loss.
 
 use super::{
     attention_maps::rows_of,
@@ -14,7 +14,7 @@ use crate::{
 impl Probe for GateEntropyArgs {
     type Answer = GateEntropy;
     type Subject<'m> = GatedAttention<'m>;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, mut gated: GatedAttention<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let held_out = cx.corpus.held_out(MAX_WINDOWS, self.window)?;
@@ -104,7 +104,7 @@ impl GatedAttention<'_> {
             let mut tap = Tap::on(&wanted);
             Ok((token_losses(&model.logits(tokens, &mut tap)?, targets)?, tap))
         })?;
-        let injected = open.found().iter().rev().find(|(path, _)| path.starts_with(self.injected));
+        let injected = open.recorded().iter().rev().find(|(path, _)| path.starts_with(self.injected));
         let push = match (open.get(&fast), injected) {
             (Some(before), Some((_, after))) => by_token(before, after)?,
             _ => bail!("the model's forward pass has no round that injects a state"),
@@ -121,7 +121,7 @@ impl GatedAttention<'_> {
     fn entropies(&self, tap: &Tap) -> Result<Vec<f64>> {
         let (mut sums, mut matrices) = (vec![], 0);
         for layer in &self.layers {
-            let weights = tap.need(&layer.tap_path())?;
+            let weights = tap.require(&layer.tap_path())?;
             let (rows, heads, queries, keys) = weights.dims4()?; // (B, H, T, T)
             sums.resize(rows * queries, 0.0);
             for (at, row) in host::to_f32(weights)?.chunks(keys.max(1)).enumerate() {
@@ -190,7 +190,7 @@ mod tests {
         let mut tap = Tap::on(&["post.0.r1.attn.weights", "post.1.r1.attn.weights"]);
         model.token_model()?.logits(&tokens, &mut tap)?;
         let row = |layer: usize, window: usize, head: usize, query: usize| -> Result<f64> {
-            let weights = host::to_f64(&tap.found()[layer].1.get(window)?.get(head)?.get(query)?)?;
+            let weights = host::to_f64(&tap.recorded()[layer].1.get(window)?.get(head)?.get(query)?)?;
             Ok(-weights.iter().filter(|w| **w > 0.0).map(|w| w * w.ln()).sum::<f64>())
         };
         for (window, query) in [(0, 5), (1, 11)] {

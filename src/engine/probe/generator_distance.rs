@@ -16,7 +16,7 @@ const DRAWS: usize = 20;
 /// The size of the paper's random map, and a step with which column sums of normal entries scatter as the paper's do;
 /// the paper does not say how its entries were drawn.
 const STATES: usize = 12;
-const DT: f64 = 0.018;
+const TIME_STEP: f64 = 0.018;
 const MAPS: usize = 1000;
 
 impl Probe for GeneratorDistanceArgs {
@@ -70,7 +70,7 @@ fn token_jacobian(model: &dyn FixedPointModel, x: &Tensor, position: usize) -> R
 }
 
 /// Means over lists of their smallest and of their largest value.
-fn mean_ends(all: &[Vec<f64>]) -> (f64, f64) {
+fn mean_extremes(all: &[Vec<f64>]) -> (f64, f64) {
     let end = |from: f64, pick: fn(f64, f64) -> f64| mean_of(all.iter().map(|v| v.iter().copied().fold(from, pick)));
     (end(f64::INFINITY, f64::min), end(f64::NEG_INFINITY, f64::max))
 }
@@ -79,16 +79,16 @@ fn null(n: usize, j: &[f64], seed: u64) -> NullDistance {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let drawn: Vec<Found> = (0..DRAWS).map(|_| generator_distance(n, &permuted(j, &mut rng))).collect();
     let (distance, distance_sd) = mean_sd(&drawn.iter().map(|f| f.distance).collect::<Vec<_>>());
-    let (smallest, largest) = mean_ends(&drawn.into_iter().map(|f| f.column_sums).collect::<Vec<_>>());
+    let (smallest, largest) = mean_extremes(&drawn.into_iter().map(|f| f.column_sums).collect::<Vec<_>>());
     NullDistance { draws: DRAWS, distance, distance_sd, smallest, largest }
 }
 
 /// A fixed map, the same for every model, as a reference.
 fn paper_map() -> ColumnSums {
     let mut rng = ChaCha8Rng::seed_from_u64(0);
-    let all: Vec<Vec<f64>> = (0..MAPS).map(|_| random_map(STATES, DT, &mut rng)).collect();
-    let (smallest, largest) = mean_ends(&all);
-    ColumnSums { states: STATES, dt: DT, draws: MAPS, smallest, largest }
+    let all: Vec<Vec<f64>> = (0..MAPS).map(|_| random_map(STATES, TIME_STEP, &mut rng)).collect();
+    let (smallest, largest) = mean_extremes(&all);
+    ColumnSums { states: STATES, dt: TIME_STEP, draws: MAPS, smallest, largest }
 }
 
 #[cfg(test)]
@@ -154,8 +154,8 @@ mod tests {
     fn no_random_map_has_column_sums_of_1() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         for _ in 0..MAPS {
-            let map = random_map(STATES, DT, &mut rng);
-            let apart = map.iter().map(|sum| (sum - 1.0).abs() / DT).fold(0.0, f64::max);
+            let map = random_map(STATES, TIME_STEP, &mut rng);
+            let apart = map.iter().map(|sum| (sum - 1.0).abs() / TIME_STEP).fold(0.0, f64::max);
             assert!(apart > 0.5, "{map:?}");
         }
         let rates: Vec<f64> = (0..STATES * STATES).map(|i| 1.0 + (i % 7) as f64).collect();

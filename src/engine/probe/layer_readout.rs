@@ -19,7 +19,7 @@ const BATCH: usize = 8;
 impl Probe for LayerReadoutArgs {
     type Answer = LayerReadout;
     type Subject<'m> = (&'m dyn Model, ResidualLayers);
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, subject: Self::Subject<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (model, stack) = subject;
@@ -38,10 +38,10 @@ impl Probe for LayerReadoutArgs {
             };
             let explained = |added: &DMatrix<f64>| {
                 let [fitted, judged] = halves(added);
-                readout.explained(&fitted, &judged)
+                readout.r_squared(&fitted, &judged)
             };
             found.push(explained(&states.added));
-            let null = (0..PERMUTATIONS).map(|_| explained(&states.exchanged(&mut rng)));
+            let null = (0..PERMUTATIONS).map(|_| explained(&states.permuted(&mut rng)));
             permuted.push(null.sum::<f64>() / PERMUTATIONS as f64);
         }
         let tokens = states.added.nrows() / 2;
@@ -88,7 +88,7 @@ impl States {
             let mut tap = Tap::on(&paths);
             model.logits(&tokens, &mut tap)?;
             for (path, values) in paths.iter().zip(&mut values) {
-                values.extend(host::to_f64(tap.need(path)?)?);
+                values.extend(host::to_f64(tap.require(path)?)?);
             }
             if done == 0 {
                 check_states_fit(&values, tokens.dim(0)?, held_out.rows)?;
@@ -105,7 +105,7 @@ impl States {
     }
 
     /// The added values, exchanged between tokens.
-    fn exchanged(&self, rng: &mut ChaCha8Rng) -> DMatrix<f64> {
+    fn permuted(&self, rng: &mut ChaCha8Rng) -> DMatrix<f64> {
         let mut order: Vec<usize> = (0..self.added.nrows()).collect();
         order.shuffle(rng);
         self.added.select_rows(&order)

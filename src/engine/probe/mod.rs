@@ -1,5 +1,5 @@
-//! A question put to a model: what to tap, what to compute, which channel it answers on.
-//! One question a file; this file holds the one list.
+//! A probe asks a model a question: it defines what to tap, what to compute and on which channel to answer. Each probe
+//! has its own file; this file holds the list of all.
 
 mod attention_chain;
 mod attention_maps;
@@ -87,7 +87,7 @@ pub(crate) fn refuse_beyond_memory(bytes: u64, what: &str, remedy: &str) -> Resu
 pub struct Answer<M = Payload> {
     /// A description of the input that it was measured on.
     pub about: String,
-    /// The token axis, if it has one.
+    /// The texts of the tokens along its token axis; empty if it has none.
     pub tokens: Vec<String>,
     /// The measurement.
     pub payload: M,
@@ -102,14 +102,14 @@ impl<M: IntoPayloads> Answer<M> {
     }
 
     /// An answer for each measurement, whose type is no longer known.
-    pub fn untyped(self) -> Vec<Answer> {
+    pub fn into_answers(self) -> Vec<Answer> {
         let Self { about, tokens, payload, step } = self;
         let answer = |payload| Answer { about: about.clone(), tokens: tokens.clone(), payload, step };
         payload.into_payloads().into_iter().map(answer).collect()
     }
 }
 
-/// What a probe measures: a [`Measurement`], an option where there may be none, or a pair.
+/// The result of a probe: a [`Measurement`], an option where there may be none, or a pair.
 pub trait IntoPayloads {
     /// The arguments of the probe that measures it.
     type Args: Arguments;
@@ -174,7 +174,7 @@ impl<'a> ProbeContext<'a> {
     }
 }
 
-/// The inputs of a probe beside the model.
+/// The inputs of a probe other than the model.
 #[derive(Clone, Copy)]
 pub struct ProbeInputs<'a> {
     /// The step of the run at which the model's weights were taken.
@@ -194,18 +194,18 @@ pub struct ProbeInputs<'a> {
 /// The arguments of a question, which put it to a model. The answer is typed, and the model stays as it was found
 /// (invariant 5).
 pub trait Probe: Arguments {
-    /// What is measured.
+    /// The result of the probe.
     type Answer: IntoPayloads<Args = Self>;
     /// The part of a model that answers: a capability, or the model itself.
     type Subject<'m>: FromModel<'m>;
 
     /// True if the answer may take seconds or minutes, so that no slider may have to wait for it.
-    const TAKES_LONG: bool = false;
+    const IS_SLOW: bool = false;
 
     /// True if some models answer by their settings alone, so that a record without weights can be asked too.
     const MAY_NEED_NO_WEIGHTS: bool = false;
 
-    /// The part of this model that answers; `None` where the question cannot be put to it.
+    /// The capability of this model that the probe uses; `None` if the model lacks it.
     fn subject(model: &mut dyn Trainable) -> Option<Self::Subject<'_>> {
         FromModel::from_model(model)
     }
@@ -216,7 +216,7 @@ pub trait Probe: Arguments {
         None
     }
 
-    /// Says which arguments to give where these name nothing to ask about, so that there is no answer.
+    /// Names the missing arguments if these are too few for an answer.
     fn missing(&self) -> Option<&'static str> {
         None
     }
@@ -230,10 +230,10 @@ pub trait Probe: Arguments {
 pub struct ProbeEntry {
     /// Stable id, used in plans, configs and `Command::Measure`.
     pub id: &'static str,
-    /// A sentence that says what it asks.
+    /// A sentence that describes the probe's question.
     pub about: &'static str,
-    /// See [`Probe::TAKES_LONG`].
-    pub takes_long: bool,
+    /// See [`Probe::IS_SLOW`].
+    pub is_slow: bool,
     /// See [`Probe::MAY_NEED_NO_WEIGHTS`].
     pub may_need_no_weights: bool,
     knobs: fn() -> Vec<Knob>,
@@ -245,15 +245,15 @@ pub struct ProbeEntry {
 /// The answers of a part of a model; none where there is no such part.
 fn answers<P: Probe>(args: &Args, inputs: &ProbeInputs<'_>, subject: Option<P::Subject<'_>>) -> Result<Vec<Answer>> {
     let Some(subject) = subject else { return Ok(vec![]) };
-    Ok(P::from_args(args)?.ask(subject, inputs)?.untyped())
+    Ok(P::from_args(args)?.ask(subject, inputs)?.into_answers())
 }
 
 impl ProbeEntry {
     const fn new<P: Probe>() -> Self {
         Self {
             id: P::PROBE,
-            about: P::ABOUT,
-            takes_long: P::TAKES_LONG,
+            about: P::DESCRIPTION,
+            is_slow: P::IS_SLOW,
             may_need_no_weights: P::MAY_NEED_NO_WEIGHTS,
             knobs: P::knobs,
             ask: |cx| answers::<P>(cx.args, &cx.inputs(), P::subject(cx.model)),

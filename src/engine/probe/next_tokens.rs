@@ -15,11 +15,11 @@ impl Probe for NextTokensArgs {
         let (prompt, truth) = if is_typed { (read(MAX_PROMPT)?, None) } else { held_out(cx.corpus, read)? };
         let rows = logits(model, &prompt.ids, cx.device)?;
         let mut ids = prompt.ids.clone();
-        let mut next = greatest(&rows);
+        let mut next = argmax(&rows);
         while let Some(id) = next.filter(|_| ids.len() < prompt.ids.len() + self.length) {
             ids.push(id as u32);
             // A model with a bounded context ends where that does.
-            next = logits(model, &ids, cx.device).ok().and_then(|row| greatest(&row));
+            next = logits(model, &ids, cx.device).ok().and_then(|row| argmax(&row));
         }
         let measured = NextTokens {
             prompt: cx.corpus.decode(&prompt.ids),
@@ -51,5 +51,5 @@ fn held_out(corpus: &Corpus, read: impl Fn(usize) -> Result<Prompt>) -> Result<(
 
 /// The logits after the last of these ids.
 fn logits(model: &dyn Model, ids: &[u32], device: &Device) -> Result<Vec<f32>> {
-    last_row(&model.logits(&one_text(ids, device)?, &mut Tap::off())?)
+    last_row(&model.logits(&text_batch(ids, device)?, &mut Tap::off())?)
 }

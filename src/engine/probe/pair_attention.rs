@@ -7,7 +7,7 @@ use crate::probe::prelude::*;
 /// Examples read at once, which bounds the maps that are held.
 const BATCH_EXAMPLES: usize = 4;
 
-/// Gives no answer where the text asks no questions.
+/// Returns no answer if the corpus has no questions.
 impl Probe for PairAttentionArgs {
     type Answer = Option<PairAttention>;
     type Subject<'m> = AttendingModel<'m>;
@@ -17,7 +17,7 @@ impl Probe for PairAttentionArgs {
     }
 
     fn ask(&self, model: AttendingModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        if cx.corpus.guess().is_none() {
+        if cx.corpus.chance_accuracy().is_none() {
             return Ok(Answer::default());
         }
         let windows = cx.corpus.held_out(self.examples, self.window)?;
@@ -57,7 +57,7 @@ struct PairQuery {
     value: usize,
 }
 
-/// Every question whose key and answer are side by side before it; the first such place is the pair.
+/// Finds every question whose key and answer are adjacent earlier in the window; the first such occurrence is the pair.
 fn questions(windows: &Windows) -> Vec<PairQuery> {
     let answers = windows.answers.as_deref().unwrap_or_default();
     let of_row = |row: usize| {

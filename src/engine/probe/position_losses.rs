@@ -20,9 +20,9 @@ impl<'m> FromShared<'m> for LongReader<'m> {
 }
 
 /// The ratio of the widths of successive bins.
-const WIDER: f64 = 1.4;
+const BIN_RATIO: f64 = 1.4;
 
-/// Gives no answer if the text is a task.
+/// Returns no answer if the corpus is a task.
 impl Probe for PositionLossesArgs {
     type Answer = Option<PositionLosses>;
     type Subject<'m> = LongReader<'m>;
@@ -32,7 +32,7 @@ impl Probe for PositionLossesArgs {
         LongReader { model, has_tables }: LongReader<'_>,
         cx: &ProbeInputs<'_>,
     ) -> Result<Answer<Self::Answer>> {
-        if cx.corpus.guess().is_some() {
+        if cx.corpus.chance_accuracy().is_some() {
             return Ok(Answer::default());
         }
         let window = self.window;
@@ -76,9 +76,9 @@ fn edges(len: usize) -> Vec<usize> {
     while let Some(last) = edges.last().copied().filter(|last| *last < len) {
         let next = last + width.round() as usize;
         // A remainder that is less than a bin belongs to the last one.
-        let is_last = next as f64 + WIDER * width > len as f64;
+        let is_last = next as f64 + BIN_RATIO * width > len as f64;
         edges.push(if is_last { len } else { next });
-        width *= WIDER;
+        width *= BIN_RATIO;
     }
     edges
 }

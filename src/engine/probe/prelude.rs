@@ -7,7 +7,7 @@ pub(super) use rand_chacha::ChaCha8Rng;
 
 pub(super) use super::{
     Answer, FromModel, FromShared, Probe, ProbeInputs, Progress,
-    prompt::{Prompt, WindowBatch, likely_tokens, nats_at, next_nats, one_text, padded},
+    prompt::{Prompt, WindowBatch, likely_tokens, nats_at, next_token_losses, padded, text_batch},
 };
 pub(super) use crate::{
     analysis::statistics::{self, *},

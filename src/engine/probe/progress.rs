@@ -17,7 +17,7 @@ pub struct Progress<'a> {
     show: Option<&'a dyn Fn(Answer)>,
 }
 
-static NEVER: AtomicBool = AtomicBool::new(false);
+static NEVER_CANCELLED: AtomicBool = AtomicBool::new(false);
 
 impl<'a> Progress<'a> {
     /// `report` receives shares from 0 to 1; `cancelled` ends the work at its next report.
@@ -27,7 +27,7 @@ impl<'a> Progress<'a> {
 
     /// No receiver: progress is not reported, and nothing is cancelled.
     pub fn none() -> Self {
-        Self::new(&|_| (), &NEVER)
+        Self::new(&|_| (), &NEVER_CANCELLED)
     }
 
     /// The progress of piece `i` of `n` equal ones.
@@ -49,11 +49,11 @@ impl<'a> Progress<'a> {
     /// Shows the partial answer; the next one takes its place.
     pub fn show(&self, so_far: Answer<impl IntoPayloads>) {
         if let Some(show) = self.show {
-            so_far.untyped().into_iter().for_each(show);
+            so_far.into_answers().into_iter().for_each(show);
         }
     }
 
-    /// `done` of `total` is done.
+    /// Reports that `done` of `total` is complete.
     ///
     /// # Errors
     /// If the answer is no longer wanted.

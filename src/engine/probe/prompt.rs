@@ -30,7 +30,7 @@ impl Prompt {
     }
 
     /// Reads the text, or the held-out passage of this number if the text is empty; at most `longest` ids. A text is
-    /// named by its beginning, because a lab may have set it and nobody typed it.
+    /// named by its beginning, because a lab may have set it without the user.
     ///
     /// # Errors
     /// If a text has no tokens, or none that the vocabulary has.
@@ -50,7 +50,7 @@ impl Prompt {
 
     /// u32 `(1, T)`
     pub fn tensor(&self, device: &Device) -> Result<Tensor> {
-        one_text(&self.ids, device)
+        text_batch(&self.ids, device)
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) fn beginning(text: &str) -> String {
 }
 
 /// A batch of one text with these ids, u32 `(1, T)`.
-pub(super) fn one_text(ids: &[u32], device: &Device) -> Result<Tensor> {
+pub(super) fn text_batch(ids: &[u32], device: &Device) -> Result<Tensor> {
     Tensor::from_slice(ids, (1, ids.len()), device)
 }
 
@@ -92,7 +92,7 @@ pub(super) fn nats_at(log_probs: &Tensor, ids: &[u32]) -> Result<Vec<f64>> {
 }
 
 /// -ln p of each id of a text but the first, of log-probabilities `(T, V)` or more by place, nats.
-pub(super) fn next_nats(log_probs: &Tensor, ids: &[u32]) -> Result<Vec<f64>> {
+pub(super) fn next_token_losses(log_probs: &Tensor, ids: &[u32]) -> Result<Vec<f64>> {
     match ids {
         [] | [_] => Ok(vec![]),
         [_, next @ ..] => nats_at(&log_probs.narrow(0, 0, next.len())?, next),

@@ -1,4 +1,4 @@
-//! Queries and keys of one head along a text, before and after they evolve, with what evolves them.
+//! Queries and keys of one head along a text before and after their evolution, and the weights of the evolution.
 
 use crate::probe::prelude::*;
 
@@ -40,7 +40,7 @@ fn evolution(
     let path = |name: &str| format!("layers.{layer}.attn.{name}");
     let mut tap = Tap::on(&["q0", "k0", "q", "k"].map(path));
     model.logits(tokens, &mut tap)?;
-    let of_head = |name: &str| rows_of_head(tap.need(&path(name))?, head);
+    let of_head = |name: &str| rows_of_head(tap.require(&path(name))?, head);
     let weight = |values: &[f32]| Array::new([d.head_dim, d.head_dim], values.to_vec());
     Ok(QueryKeyEvolution {
         start_q: of_head("q0")?,

@@ -1,15 +1,15 @@
-//! The accuracy of a reader that names the token k steps back, for each k, on held-out windows, beside the level that
-//! needs no reading.
+//! The accuracy of a reader that names the token k steps back, for each k, on held-out windows, compared with the
+//! accuracy that is possible without reading.
 
 use crate::probe::{position_losses::surprise, prelude::*};
 
-/// Windows asked at once; keeps the logits small.
+/// The number of windows that are evaluated together, which bounds the size of the logits.
 const BATCH_WINDOWS: usize = 8;
 
 impl Probe for RecoverabilityArgs {
     type Answer = Recoverability;
     type Subject<'m> = &'m dyn RecoveryModel;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, reader: &dyn RecoveryModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let windows = cx.corpus.held_out(self.windows, self.window)?;
@@ -25,7 +25,7 @@ struct RecoveryTally {
     right: Vec<usize>,
     /// Cross-entropy of all answers by distance, nats.
     nats: Vec<f64>,
-    /// How often each id was the target, over all distances.
+    /// The number of times that each id was the target, over all distances.
     wanted: Vec<usize>,
 }
 
@@ -43,7 +43,7 @@ impl RecoveryTally {
             tally.wanted.resize(tally.wanted.len().max(v), 0);
             tally.asked += wanted.len() / k;
             for (i, (scores, &id)) in logits.chunks_exact(v).zip(&wanted).enumerate() {
-                tally.right[i % k] += usize::from(greatest(scores) == Some(id as usize));
+                tally.right[i % k] += usize::from(argmax(scores) == Some(id as usize));
                 tally.nats[i % k] += surprise(scores, id);
                 tally.wanted[id as usize] += 1;
             }

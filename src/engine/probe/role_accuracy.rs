@@ -37,7 +37,7 @@ impl<'m> FromShared<'m> for RoleReader<'m> {
 impl Probe for RoleAccuracyArgs {
     type Answer = Option<RoleAccuracy>;
     type Subject<'m> = RoleReader<'m>;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, reader: RoleReader<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let Source::GrammarRoles(sets) = cx.corpus.source() else { return Ok(Answer::default()) };

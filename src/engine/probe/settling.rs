@@ -1,4 +1,4 @@
-//! The settling of a network's levels on a sentence: one of the run's own, whose roles are known, or one that somebody
+//! The settling of a network's levels on a sentence: one of the run's own, whose roles are known, or one that the user
 //! typed.
 
 use super::prompt::beginning;

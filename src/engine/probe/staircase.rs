@@ -52,7 +52,7 @@ struct StateRows {
 
 impl StateRows {
     fn read(tap: &Tap, path: &str) -> Result<Self> {
-        let found = tap.need(path)?; // (1,T,D)
+        let found = tap.require(path)?; // (1,T,D)
         Ok(Self { values: host::to_f32(found)?, dims: found.dim(2)? })
     }
 

@@ -2,7 +2,7 @@
 
 use crate::probe::prelude::*;
 
-/// The probe reads weights alone and runs no model.
+/// The probe only reads weights and does not run the model.
 impl Probe for StepLengthsArgs {
     type Answer = StepLengths;
     type Subject<'m> = &'m dyn QueryKeyDynamics;

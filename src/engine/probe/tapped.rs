@@ -67,7 +67,7 @@ impl RefiningModel<'_> {
     fn states(&self, tokens: &Tensor, prefix: &str) -> Result<Vec<Tensor>> {
         let mut tap = Tap::on(&[prefix]);
         self.model.logits(tokens, &mut tap)?;
-        Ok(tap.found().iter().map(|(_, state)| state.clone()).collect())
+        Ok(tap.recorded().iter().map(|(_, state)| state.clone()).collect())
     }
 }
 

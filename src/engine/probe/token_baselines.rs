@@ -1,4 +1,4 @@
-//! The loss of a predictor without a memory on the held-out text: counts of tokens and of pairs. It looks at no model.
+//! The loss of a predictor without a memory on the held-out text: counts of tokens and of pairs. It needs no model.
 
 use std::collections::HashMap;
 

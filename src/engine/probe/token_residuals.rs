@@ -7,8 +7,8 @@ use crate::{
 };
 
 /// Passes after which the residual is taken.
-const PASSES: [usize; 5] = [0, 1, 2, 4, 8];
-/// Tokens over which the gate's benefit is set beside the residual.
+const PASS_COUNTS: [usize; 5] = [0, 1, 2, 4, 8];
+/// The number of tokens at which the gate's benefit is compared with the residual.
 const TOKENS: usize = 480;
 /// The length of the windows that they are read in.
 const WINDOW: usize = 64;
@@ -30,15 +30,15 @@ impl Probe for TokenResidualsArgs {
         let prompt = Prompt::read(cx, &self.text, self.passage, Prompt::DEFAULT_TOKENS)?;
         let (map, round, mut x) = last_round(model, &prompt.tensor(cx.device)?)?;
         let mut residual = vec![];
-        for pass in 0..=PASSES[PASSES.len() - 1] {
+        for pass in 0..=PASS_COUNTS[PASS_COUNTS.len() - 1] {
             let image = map.refine(&x)?;
-            if PASSES.contains(&pass) {
+            if PASS_COUNTS.contains(&pass) {
                 residual.push(by_token(&x, &image)?.into());
             }
             x = image;
         }
         let gate = gate_benefit(model, cx)?;
-        let measured = TokenResiduals { round, passes: PASSES.to_vec(), residual, gate };
+        let measured = TokenResiduals { round, passes: PASS_COUNTS.to_vec(), residual, gate };
         Ok(Answer::new(measured, format!("{}, y held", prompt.about), prompt.tokens))
     }
 }
@@ -52,7 +52,7 @@ fn last_round<'m>(model: &'m dyn Trainable, tokens: &Tensor) -> Result<(&'m dyn 
     Ok((refining.map, states.len(), start))
 }
 
-/// Measures whether the gate helps where the residual is small; `None` where the model has no gate.
+/// Measures whether the gate helps at tokens with a small residual; `None` if the model has no gate.
 fn gate_benefit(model: &mut dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Option<GateBenefit>> {
     let (streams, coupling) = (model.capabilities().two_timescales, model.capabilities_mut().coupling);
     let (Some(streams), Some(coupling)) = (streams, coupling) else { return Ok(None) };
@@ -88,7 +88,7 @@ pub(super) fn counted(changes: &[f64], len: usize, pool: usize) -> impl Iterator
     (0..changes.len()).filter(move |at| at % len >= pool && changes[*at].is_finite())
 }
 
-/// Reads a model whose gate is shut; it is left as it was found, whatever happens.
+/// Reads a model with its gate shut, and restores the gate even if reading fails.
 pub(super) fn with_gate_shut<T>(
     coupling: &mut dyn CouplingModel,
     read: impl FnOnce(&dyn CouplingModel) -> Result<T>,

@@ -29,13 +29,13 @@ impl Probe for TraceReadingArgs {
         let mut text = streaming.stream();
         let mut read = 0;
         for _ in 0..self.length {
-            let row = last_row(&text.read(&one_text(&ids[read..], cx.device)?)?)?;
+            let row = last_row(&text.read(&text_batch(&ids[read..], cx.device)?)?)?;
             read = ids.len();
             let Some(next) = drawn(&row, temperature, &mut rng) else { break };
             ids.push(next);
         }
         let mut tap = Tap::on(&["blocks."]);
-        let logits = model.logits(&one_text(&ids, cx.device)?, &mut tap)?;
+        let logits = model.logits(&text_batch(&ids, cx.device)?, &mut tap)?;
         let blocks = (0..sizes.blocks).map(|block| read_block(&tap, &sizes, block)).collect::<Result<_>>()?;
         let later = token_losses(&logits, &ids[1..])?;
         let measured = TraceReading {
@@ -58,7 +58,7 @@ impl Probe for TraceReadingArgs {
 /// The token that these logits give at a temperature; the likeliest at 0; none where no logit is finite.
 fn drawn(row: &[f32], temperature: f64, rng: &mut ChaCha8Rng) -> Option<u32> {
     let finite = || row.iter().enumerate().filter(|(_, v)| v.is_finite());
-    let best = greatest(row)?;
+    let best = argmax(row)?;
     if temperature <= 0.0 {
         return Some(best as u32);
     }
@@ -73,7 +73,7 @@ fn drawn(row: &[f32], temperature: f64, rng: &mut ChaCha8Rng) -> Option<u32> {
 }
 
 fn read_block(tap: &Tap, sizes: &TraceBlocks, block: usize) -> Result<BlockReading> {
-    let values = |part: &str| host::to_f32(tap.need(&sizes.tap_path(block, part))?);
+    let values = |part: &str| host::to_f32(tap.require(&sizes.tap_path(block, part))?);
     let width = sizes.channels;
     let trace = |part: &str| -> Result<(Array, Vec<f64>)> {
         let all = values(part)?;

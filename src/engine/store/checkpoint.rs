@@ -10,7 +10,7 @@ use std::{cmp::Ordering, fs};
 
 use super::{
     log_file::Log,
-    names::MAKING,
+    names::INCOMPLETE_PREFIX,
     prelude::*,
     record::MAX_STEP,
     tensors::{self, FileRecord, NamedTensors},
@@ -30,7 +30,7 @@ const STATE: &str = "state.json";
 const FORMAT: u32 = 2;
 /// The largest number of bytes of `state.json`, which has a line or two per tensor.
 const MAX_STATE: u64 = 8 << 20;
-const REMOVING: &str = ".removing-";
+const REMOVAL_PREFIX: &str = ".removing-";
 
 /// The position of a variant in its stream of batches, which fixes the state of its random generator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +96,7 @@ pub struct LoadedCheckpoint {
     pub checkpoint: Checkpoint,
     /// Its folder.
     pub path: PathBuf,
-    /// Notices about checkpoints that were passed over.
+    /// Notices about checkpoints that were skipped.
     pub notices: Vec<String>,
 }
 
@@ -122,7 +122,7 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
     let folder = run.join(CHECKPOINTS);
     folder_inside(run, CHECKPOINTS).map(|_| ()).at("write in", &folder)?;
     remove_incomplete(run);
-    let making = folder_beside(&folder, MAKING).at("write in", &folder)?;
+    let making = folder_beside(&folder, INCOMPLETE_PREFIX).at("write in", &folder)?;
     let mut taken = names::TakenNames::new();
     let mut variants = vec![];
     for v in &checkpoint.variants {
@@ -148,9 +148,9 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
         .map_err(|e| StoreError::with_source(format!("cannot write the state of step {}: {e}", checkpoint.step), e))?;
     names::write_new(&making.path().join(STATE), &text)?;
     sync_folder(making.path()).at("write", making.path())?;
-    let path = free_place(&folder, checkpoint.step);
-    files::rename_inside(run, within(making.path()), within(&path)).at("write", &path)?;
-    // Renamed, there is nothing left to remove.
+    let path = unused_folder(&folder, checkpoint.step);
+    files::rename_inside(run, path_in_run(making.path()), path_in_run(&path)).at("write", &path)?;
+    // after the rename there is nothing left to remove
     let _ = making.keep();
     sync_folder(&folder).at("write", &folder)?;
     drop_old(run);
@@ -182,7 +182,7 @@ pub fn latest(run: &Path) -> Option<PathBuf> {
 
 /// The step of the newest checkpoint, whole or not.
 pub fn newest_step(run: &Path) -> Option<u64> {
-    found(&run.join(CHECKPOINTS)).pop().map(|((step, _), _)| step)
+    list_checkpoints(&run.join(CHECKPOINTS)).pop().map(|((step, _), _)| step)
 }
 
 /// The step of the newest checkpoint whose state can be read, and how long the logs were then; `None` where there is none.
@@ -196,7 +196,7 @@ pub(super) fn newest_lengths(run: &Path) -> Option<(u64, Lengths)> {
 
 /// Every checkpoint, oldest first.
 pub fn all(run: &Path) -> Vec<PathBuf> {
-    found(&run.join(CHECKPOINTS)).into_iter().map(|(_, path)| path).collect()
+    list_checkpoints(&run.join(CHECKPOINTS)).into_iter().map(|(_, path)| path).collect()
 }
 
 /// The newest checkpoint that can be read. `None` if the run has none (it begins again at step 0);
@@ -282,11 +282,11 @@ pub fn load_at(path: &Path, device: &Device) -> Result<Checkpoint, StoreError> {
     Ok(checkpoint)
 }
 
-/// Puts aside the checkpoints after the one that a run resumes from: the run has not been there. Among them are those of the
-/// same step whose logs were longer, which the resume is about to cut.
+/// Moves aside the checkpoints after the one from which a run resumes, since the resumed run has not reached them.
+/// Among them are those of the same step with longer logs, which the resume is about to truncate.
 pub(super) fn move_aside_after(run: &Path, from: Option<&Checkpoint>) -> Result<(), StoreError> {
     let folder = run.join(CHECKPOINTS);
-    for ((at, _), path) in found(&folder) {
+    for ((at, _), path) in list_checkpoints(&folder) {
         let is_later = |from: &Checkpoint| match at.cmp(&from.step) {
             Ordering::Less => false,
             Ordering::Equal => read_state(&path).is_ok_and(|state| state.lengths.exceed(&from.lengths)),
@@ -295,7 +295,7 @@ pub(super) fn move_aside_after(run: &Path, from: Option<&Checkpoint>) -> Result<
         if from.is_none_or(is_later) {
             let aside = format!("superseded-{}", name_of(&path));
             let aside = folder.join(names::numbered(&aside, |name| folder.join(name).exists()));
-            files::rename_inside(run, within(&path), within(&aside)).at("put aside", &path)?;
+            files::rename_inside(run, path_in_run(&path), path_in_run(&aside)).at("put aside", &path)?;
         }
     }
     Ok(())
@@ -348,14 +348,14 @@ fn checksum(fields: &Fields) -> u32 {
 
 /// `step-00000200`, or `step-00000200-2` if that step was written before: a good checkpoint is never removed before its
 /// successor is complete. The number is higher than any of that step, also where the first ones were removed.
-fn free_place(folder: &Path, step: u64) -> PathBuf {
-    let newest = found(folder).into_iter().rfind(|((at, _), _)| *at == step);
+fn unused_folder(folder: &Path, step: u64) -> PathBuf {
+    let newest = list_checkpoints(folder).into_iter().rfind(|((at, _), _)| *at == step);
     let generation = newest.map(|((_, generation), _)| generation.saturating_add(1));
     folder.join(generation.map_or(format!("step-{step:08}"), |n| format!("step-{step:08}-{n}")))
 }
 
 /// Checkpoints by (step, generation), ascending.
-fn found(folder: &Path) -> Vec<((u64, u64), PathBuf)> {
+fn list_checkpoints(folder: &Path) -> Vec<((u64, u64), PathBuf)> {
     let Ok(entries) = files::entries(folder) else { return vec![] };
     let mut found: Vec<_> = entries
         .filter_map(|e| {
@@ -371,12 +371,12 @@ fn found(folder: &Path) -> Vec<((u64, u64), PathBuf)> {
 }
 
 fn drop_old(run: &Path) {
-    let mut found = found(&run.join(CHECKPOINTS));
+    let mut found = list_checkpoints(&run.join(CHECKPOINTS));
     found.truncate(found.len().saturating_sub(KEPT_CHECKPOINTS));
     for (_, path) in found {
         // It is renamed first, so that a partly removed checkpoint does not look like one.
-        let going = Path::new(CHECKPOINTS).join(format!("{REMOVING}{}", name_of(&path)));
-        if files::rename_inside(run, within(&path), &going).is_ok() {
+        let going = Path::new(CHECKPOINTS).join(format!("{REMOVAL_PREFIX}{}", name_of(&path)));
+        if files::rename_inside(run, path_in_run(&path), &going).is_ok() {
             let _ = files::remove_folder_inside(run, &going);
         }
     }
@@ -387,13 +387,13 @@ fn remove_incomplete(run: &Path) {
     for entry in files::entries(&run.join(CHECKPOINTS)).into_iter().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with(MAKING) || name.starts_with(REMOVING) {
-            let _ = files::remove_folder_inside(run, within(&entry.path()));
+        if name.starts_with(INCOMPLETE_PREFIX) || name.starts_with(REMOVAL_PREFIX) {
+            let _ = files::remove_folder_inside(run, path_in_run(&entry.path()));
         }
     }
 }
 
 /// A checkpoint by its place in its run.
-fn within(checkpoint: &Path) -> PathBuf {
+fn path_in_run(checkpoint: &Path) -> PathBuf {
     Path::new(CHECKPOINTS).join(checkpoint.file_name().unwrap_or_default())
 }

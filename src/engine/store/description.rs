@@ -63,7 +63,8 @@ pub fn machines(folder: &Path) -> Vec<Environment> {
     std::iter::once(run.environment).chain(run.resumed.into_iter().map(|part| part.environment)).collect()
 }
 
-/// The description of a run in `run.json`, or what can be told without it; with sentences about what of it is lost.
+/// The description of a run in `run.json`, or what can be recovered without it; with sentences about what of it is
+/// lost.
 ///
 /// # Errors
 /// If this is not a run folder, or one of a later format.

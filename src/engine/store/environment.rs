@@ -30,8 +30,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The program and its machine as far as they are recorded: "orrery-log 0.1.0, Linux 6.18, x86_64". Empty where
-    /// nothing is.
+    /// The program and its machine, as far as they are recorded: "orrery-log 0.1.0, Linux 6.18, x86_64". Empty if
+    /// nothing is recorded.
     pub fn label(&self) -> String {
         let is_version = self.orrery.starts_with(|c: char| c.is_ascii_digit());
         let program = format!("{}{}", if is_version { "Orrery " } else { "" }, self.orrery);
@@ -40,7 +40,7 @@ impl Environment {
     }
 
     /// The environment of this process.
-    pub fn here() -> Self {
+    pub fn current() -> Self {
         let features =
             [("cuda", cfg!(feature = "cuda")), ("cudnn", cfg!(feature = "cudnn")), ("metal", cfg!(feature = "metal"))];
         Self {

@@ -61,7 +61,7 @@ pub fn csv(record: Record<'_>, to: &Path) -> Result<Exported<u64>, StoreError> {
     // Twice over the file rather than the whole of it in memory.
     let mut columns: HashMap<Channel, usize> = HashMap::new();
     let mut channels = vec![];
-    let damage = each_step(record, |stats| {
+    let damage = for_each_step(record, |stats| {
         for (channel, _) in stats.scalars {
             columns.entry(channel).or_insert_with_key(|c| {
                 channels.push(c.clone());
@@ -78,7 +78,7 @@ pub fn csv(record: Record<'_>, to: &Path) -> Result<Exported<u64>, StoreError> {
     // A step's training and held-out values are separate events; here they share a row.
     let mut table = Table { out, columns, ids, open: BTreeMap::new(), step: 0, rows: 0 };
     // the damage was already reported by the first pass
-    let _ = each_step(record, |stats| table.add(&stats).at("write", to))?;
+    let _ = for_each_step(record, |stats| table.add(&stats).at("write", to))?;
     table.close_rows().at("write", to)?;
     commit(table.out, to)?;
     Ok(Exported { written: table.rows, damage })
@@ -138,7 +138,7 @@ pub fn samples(record: Record<'_>, to: &Path) -> Result<Exported<Vec<PathBuf>>, 
     let mut taken = names::TakenNames::new();
     let mut open: BTreeMap<Channel, (PathBuf, Writer<Replacement>)> = BTreeMap::new();
     make_folders(to).at("make", to)?;
-    let damage = each_event(record.run, |event| {
+    let damage = for_each_event(record.run, |event| {
         let Event::Sample(sample) = event else { return Ok(()) };
         let (path, writer) = match open.entry(sample.channel.clone()) {
             std::collections::btree_map::Entry::Occupied(e) => e.into_mut(),
@@ -180,7 +180,7 @@ pub fn tensorboard(record: Record<'_>, to: &Path) -> Result<Exported<Vec<PathBuf
     let mut taken = names::TakenNames::new();
     let mut open: HashMap<usize, EventFile> = HashMap::new();
     let mut paths = vec![];
-    let damage = each_step(record, |stats| {
+    let damage = for_each_step(record, |stats| {
         let file = match open.entry(stats.variant) {
             std::collections::hash_map::Entry::Occupied(e) => e.into_mut(),
             std::collections::hash_map::Entry::Vacant(e) => {
@@ -202,7 +202,7 @@ pub fn tensorboard(record: Record<'_>, to: &Path) -> Result<Exported<Vec<PathBuf
 }
 
 /// Hands every event of the run to `each`, until one fails.
-fn each_event(run: &Path, mut each: impl FnMut(Event) -> Result<(), StoreError>) -> Result<Damage, StoreError> {
+fn for_each_event(run: &Path, mut each: impl FnMut(Event) -> Result<(), StoreError>) -> Result<Damage, StoreError> {
     let mut result = Ok(());
     let damage = Reader::open(run)?.read_through(|event| {
         if result.is_ok() {
@@ -215,12 +215,12 @@ fn each_event(run: &Path, mut each: impl FnMut(Event) -> Result<(), StoreError>)
 /// Hands every step's scalars to `each`, those of scheduled measurements among them: in the first of a step's and
 /// variant's, or alone where the step has none. A record that is not whole is refused before the first one, unless that is
 /// allowed.
-fn each_step(
+fn for_each_step(
     record: Record<'_>,
     mut each: impl FnMut(StepStats) -> Result<(), StoreError>,
 ) -> Result<Damage, StoreError> {
     let mut measured: BTreeMap<(u64, usize), Vec<(Channel, f64)>> = BTreeMap::new();
-    let damage = each_event(record.run, |event| {
+    let damage = for_each_event(record.run, |event| {
         if let Event::Sample(sample) = event {
             let scalars = sample_scalars(&sample);
             if !scalars.is_empty() {
@@ -231,7 +231,7 @@ fn each_step(
     })?;
     let damage = record.check(damage)?;
     let mut wall = 0.0;
-    let _ = each_event(record.run, |event| {
+    let _ = for_each_event(record.run, |event| {
         let Event::Step(mut stats) = event else { return Ok(()) };
         let later = measured.split_off(&(stats.step, 0));
         for ((step, variant), scalars) in std::mem::replace(&mut measured, later) {

@@ -25,7 +25,7 @@ pub const MAX_PART: u64 = 256 << 10;
 /// The maximum number of bytes of a frame's line.
 pub const MAX_LINE: u64 = 64 << 10;
 /// The message if the other side ends in the middle of a frame.
-pub const CUT: &str = "the connection was cut";
+pub const CONNECTION_LOST: &str = "the connection was cut";
 /// The message if something other than the requested program wrote the output.
 const NOT_A_STREAM: &str = "the data that arrived are not from `orrery stream` or the script in its place";
 
@@ -55,7 +55,7 @@ pub fn read_frame<F: DeserializeOwned>(from: &mut impl BufRead) -> Result<Option
     let read = from.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
     match read.map_err(|e| e.to_string())? as u64 {
         0 => Ok(None),
-        read if read < MAX_LINE && line.last() != Some(&b'\n') => Err(CUT.to_owned()),
+        read if read < MAX_LINE && line.last() != Some(&b'\n') => Err(CONNECTION_LOST.to_owned()),
         _ => serde_json::from_slice(&line).map(Some).map_err(|_| NOT_A_STREAM.to_owned()),
     }
 }
@@ -68,12 +68,12 @@ pub fn read_bytes(from: &mut impl Read, bytes: u64) -> Result<Vec<u8>, String> {
     let mut content = vec![];
     match from.by_ref().take(bytes).read_to_end(&mut content) {
         Ok(read) if read as u64 == bytes => Ok(content),
-        Ok(_) => Err(CUT.to_owned()),
+        Ok(_) => Err(CONNECTION_LOST.to_owned()),
         Err(e) => Err(e.to_string()),
     }
 }
 
-/// The copy of a run folder, as one connection writes it.
+/// A copy of a run folder that is written from the frames of one connection.
 #[derive(Debug)]
 pub struct FolderCopy<'a> {
     folder: &'a Path,
@@ -105,13 +105,13 @@ impl<'a> FolderCopy<'a> {
             Frame::Beat => {}
             Frame::Anew => {
                 let restarted = LOGS.iter().try_for_each(|log| create_inside(self.folder, log).map(|_| ()));
-                restarted.map_err(|e| self.unwritten(&e))?;
+                restarted.map_err(|e| self.write_error(&e))?;
             }
             Frame::Whole { file, bytes } => {
                 let known = WHOLE.iter().find(|(name, most)| *name == file && bytes <= most);
                 let (name, _) = known.ok_or_else(|| not_read(file))?;
                 let content = read_bytes(from, *bytes)?;
-                files::replace(&self.folder.join(name), &content).map_err(|e| self.unwritten(&e))?;
+                files::replace(&self.folder.join(name), &content).map_err(|e| self.write_error(&e))?;
             }
             Frame::Part { file, from: at, bytes } => {
                 let known = LOGS.iter().find(|log| **log == file && *bytes <= MAX_PART);
@@ -124,15 +124,15 @@ impl<'a> FolderCopy<'a> {
     }
 
     fn append(&self, log: &str, at: u64, content: &[u8]) -> Result<(), String> {
-        let mut file = open_inside_to_write(self.folder, log).map_err(|e| self.unwritten(&e))?;
-        let there = file.seek(SeekFrom::End(0)).map_err(|e| self.unwritten(&e))?;
+        let mut file = open_inside_to_write(self.folder, log).map_err(|e| self.write_error(&e))?;
+        let there = file.seek(SeekFrom::End(0)).map_err(|e| self.write_error(&e))?;
         if there != at {
             return Err(format!("{log} has {there} bytes here, and the data that arrived continue after {at}"));
         }
-        file.write_all(content).map_err(|e| self.unwritten(&e))
+        file.write_all(content).map_err(|e| self.write_error(&e))
     }
 
-    fn unwritten(&self, e: &dyn std::fmt::Display) -> String {
+    fn write_error(&self, e: &dyn std::fmt::Display) -> String {
         format!("{} cannot be written: {e}", self.folder.display())
     }
 }
@@ -181,10 +181,10 @@ mod tests {
             ("welcome to this machine\n".to_owned(), NOT_A_STREAM),
             (with_hello("{\"whole\":{\"file\":\"../run.json\",\"bytes\":0}}\n"), "is not read"),
             (with_hello("{\"whole\":{\"file\":\"run.json\",\"bytes\":4194305}}\n"), "is not read"),
-            (with_hello("{\"whole\":{\"file\":\"run.json\",\"bytes\":3}}\n{}"), CUT),
+            (with_hello("{\"whole\":{\"file\":\"run.json\",\"bytes\":3}}\n{}"), CONNECTION_LOST),
             (with_hello("{\"part\":{\"file\":\"run.json\",\"from\":0,\"bytes\":0}}\n"), "is not read"),
             (with_hello("{\"part\":{\"file\":\"metrics.jsonl\",\"from\":0,\"bytes\":262145}}\n"), "is not read"),
-            (with_hello("\"beat\""), CUT),
+            (with_hello("\"beat\""), CONNECTION_LOST),
             (with_hello(&"1".repeat(MAX_LINE as usize)), NOT_A_STREAM),
         ] {
             let (folder, end) = copied(sent.as_bytes());

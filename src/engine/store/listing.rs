@@ -18,9 +18,9 @@ use super::{
 use crate::files::read_end_inside;
 
 /// Bytes at the end of a log that hold its last lines; the first and the last of them may be cut off.
-const TAIL: u64 = 64 << 10;
+const TAIL_BYTES: u64 = 64 << 10;
 /// Bytes of the first line of a log; of a longer one the time is not read.
-const FIRST_LINE: u64 = 64 << 10;
+const MAX_FIRST_LINE: u64 = 64 << 10;
 
 /// A run folder in a list.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +63,7 @@ pub fn interruption(folder: &Path) -> Option<Interruption> {
     Some(Interruption { when: day_and_time(&last, now.date()), checkpoint: checkpoint::newest_step(folder) })
 }
 
-/// When a log of the run was last written to; `None` where it has none.
+/// The time at which a log of the run was last written; `None` if the run has no logs.
 pub fn last_change(folder: &Path) -> Option<SystemTime> {
     let changed = |log: &&str| fs::metadata(folder.join(log)).and_then(|m| m.modified()).ok();
     [METRICS, SAMPLES, EVENTS].iter().filter_map(changed).max()
@@ -84,7 +84,7 @@ fn last_state(folder: &Path) -> Option<RunState> {
         Ok(Some((_, Event::State(state)))) => Some(state),
         _ => None,
     };
-    let tail = read_end_inside(folder, EVENTS, TAIL).unwrap_or_default();
+    let tail = read_end_inside(folder, EVENTS, TAIL_BYTES).unwrap_or_default();
     tail.rsplit(|b| *b == b'\n').find_map(state)
 }
 
@@ -98,7 +98,7 @@ fn day_and_time(t: &jiff::Zoned, today: jiff::civil::Date) -> String {
     format!("{day} {}", t.strftime("%H:%M"))
 }
 
-/// The runs in `folder`, newest first. A missing folder has none; what is not a run is passed over.
+/// The runs in `folder`, newest first. A missing folder has none; whatever is not a run is skipped.
 pub fn list(folder: &Path) -> Result<Vec<RunSummary>, StoreError> {
     let summaries = run_folders(folder)?.into_iter().map(|name| summary(&folder.join(name)));
     let mut runs: Vec<RunSummary> = summaries.flatten().collect();
@@ -133,7 +133,7 @@ pub(super) fn start_time(folder: &Path, started_at: Option<&str>) -> jiff::Times
 
 fn first_event_time(folder: &Path) -> Option<jiff::Timestamp> {
     let mut line = vec![];
-    BufReader::new(open_inside(folder, EVENTS).ok()?).take(FIRST_LINE).read_until(b'\n', &mut line).ok()?;
+    BufReader::new(open_inside(folder, EVENTS).ok()?).take(MAX_FIRST_LINE).read_until(b'\n', &mut line).ok()?;
     let event: serde_json::Value = serde_json::from_slice(&line).ok()?;
     event.get("at")?.as_str()?.parse().ok()
 }
@@ -145,7 +145,7 @@ pub fn local_text(t: jiff::Timestamp) -> String {
 
 /// Reads the newest step from the last lines of the metrics.
 fn last_step(folder: &Path) -> Option<u64> {
-    let tail = read_end_inside(folder, METRICS, TAIL).ok()?;
+    let tail = read_end_inside(folder, METRICS, TAIL_BYTES).ok()?;
     tail.rsplit(|b| *b == b'\n').find_map(|line| serde_json::from_slice::<MetricsRecord>(line).ok()).map(|m| m.step)
 }
 

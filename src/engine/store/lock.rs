@@ -8,12 +8,12 @@ use std::{
 use super::{names::LOCK, prelude::*};
 use crate::files::{WatchedFile, read_text};
 
-/// The limit of what a lock says of its holder, bytes.
+/// The limit in bytes of the text in which a lock names its holder.
 const MAX_LOCK: u64 = 1 << 10;
-/// The number of this start of the machine; only Linux has it.
+/// The file with the id of the current boot, which only Linux has.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
-/// How long a lock that is held is asked for again.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// The time for which a lock that another process holds is retried.
+const RETRY_TIME: Duration = Duration::from_millis(500);
 
 /// Returns true if a process, this one or another, is writing in this run folder now. Systems that cannot lock are
 /// trusted.
@@ -27,9 +27,9 @@ pub fn is_unlocked(folder: &Path) -> bool {
     open_inside(folder, LOCK).is_ok_and(|file| file.try_lock_shared().is_ok())
 }
 
-/// Returns true if the program that last held this run folder ran on this machine, as its lock says, and holds it no more.
-/// False where that cannot be told: the lock is empty, or names another machine or an earlier start of this one, or the
-/// system cannot lock.
+/// Returns true if the program that last held this run folder ran on this machine, as its lock says, and holds it no
+/// more. False where that cannot be determined: the lock is empty, or names another machine or an earlier start of this
+/// one, or the system cannot lock.
 pub fn was_abandoned_here(folder: &Path) -> bool {
     let holder = read_text_inside(folder, LOCK, MAX_LOCK).unwrap_or_default();
     let is_of_here = || read_text(Path::new(BOOT), MAX_LOCK).is_ok_and(|boot| boot.trim() == holder.trim());
@@ -39,7 +39,7 @@ pub fn was_abandoned_here(folder: &Path) -> bool {
 /// The lock of a run folder, until it is dropped; the system releases it when the process dies.
 pub(super) struct FolderLock {
     _file: WatchedFile,
-    /// Where the file system has no locks, a sentence that says so.
+    /// A warning sentence if the file system has no locks.
     pub warning: Option<String>,
 }
 
@@ -50,8 +50,8 @@ pub(super) fn lock_folder(folder: &Path) -> Result<FolderLock, StoreError> {
     let file = WatchedFile::open(folder, LOCK).at("write in", &path)?;
     let began = Instant::now();
     let mut lock = file.try_lock();
-    while matches!(lock, Err(TryLockError::WouldBlock)) && began.elapsed() < PATIENCE {
-        std::thread::sleep(PATIENCE / 50);
+    while matches!(lock, Err(TryLockError::WouldBlock)) && began.elapsed() < RETRY_TIME {
+        std::thread::sleep(RETRY_TIME / 50);
         lock = file.try_lock();
     }
     let warning = match lock {

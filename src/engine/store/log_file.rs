@@ -8,7 +8,7 @@ use super::prelude::*;
 use crate::files::{WatchedFile, reading_budget};
 
 const CHUNK: u64 = 64 * 1024;
-/// A longer line is never kept; it is not held in memory at once.
+/// The longest line that is kept; a longer one is dropped without reading it into memory.
 const LONGEST_LINE: u64 = 512 << 20;
 
 /// Appends whole lines, each with one `write` to the system.
@@ -16,7 +16,7 @@ pub(super) struct Log {
     file: WatchedFile,
     length: u64,
     /// A line that failed could not be taken back: the file's end is not an end of a line.
-    is_torn: bool,
+    has_partial_line: bool,
     line: Vec<u8>,
 }
 
@@ -47,7 +47,7 @@ impl Log {
             (file, length) = supersede(file, length, is_kept)?;
         }
         file.seek(SeekFrom::Start(length)).at("write", &path)?;
-        Ok(Self { file, length, is_torn: false, line: vec![] })
+        Ok(Self { file, length, has_partial_line: false, line: vec![] })
     }
 
     /// Returns true if the log of `folder` still has everything up to `length`. The lines are read too, because a disk may
@@ -62,8 +62,8 @@ impl Log {
     /// # Errors
     /// If the log was moved, deleted or replaced, or the system refuses. The log then ends with the line before.
     pub fn line(&mut self, object: &impl Serialize) -> Result<(), StoreError> {
-        self.check_place()?;
-        if self.is_torn {
+        self.check_same_file()?;
+        if self.has_partial_line {
             let broken = std::io::Error::other("its last line is torn");
             return Err(StoreError::io("write", self.file.path(), broken));
         }
@@ -73,8 +73,8 @@ impl Log {
         })?;
         self.line.push(b'\n');
         if let Err(e) = self.file.write_all(&self.line) {
-            // A full disk took half a line: it is taken back, so that no later line is joined to it.
-            self.is_torn = self.file.cut(self.length).is_err();
+            // A full disk may have cut a line; the part is removed so that no later line is appended to it.
+            self.has_partial_line = self.file.truncate_to(self.length).is_err();
             return Err(StoreError::io("write", self.file.path(), e));
         }
         self.length += self.line.len() as u64;
@@ -84,13 +84,13 @@ impl Log {
     }
 
     /// Checks that the path still leads to this log; an error says what has happened to the file.
-    pub fn check_place(&self) -> Result<(), StoreError> {
-        self.file.check_place().map_err(|e| StoreError::moved(self.file.path(), e))
+    pub fn check_same_file(&self) -> Result<(), StoreError> {
+        self.file.check_same_file().map_err(|e| StoreError::moved(self.file.path(), e))
     }
 
     /// Forces the log to the disk; its length in bytes.
     pub fn sync(&mut self) -> Result<u64, StoreError> {
-        self.check_place()?;
+        self.check_same_file()?;
         self.file.sync().at("write", self.file.path())?;
         Ok(self.length)
     }
@@ -152,13 +152,13 @@ fn supersede(
     let path = file.path().to_owned();
     let parts = parts(&mut file, from, is_kept).at("read", &path)?;
     if parts.iter().any(|part| !part.is_kept) {
-        copy_aside(&mut file, &parts)?;
+        copy_superseded(&mut file, &parts)?;
     }
     let in_place = parts.first().filter(|part| part.is_kept).map_or(from, |part| part.end);
     if parts.iter().any(|part| part.is_kept && part.start > in_place) {
         return replaced(file, in_place, &parts).at("write", &path);
     }
-    file.cut(in_place).at("cut", &path)?;
+    file.truncate_to(in_place).at("cut", &path)?;
     file.sync().at("write", &path)?;
     Ok((file, in_place))
 }
@@ -185,7 +185,7 @@ fn parts(file: &mut WatchedFile, from: u64, is_kept: &mut dyn FnMut(&[u8]) -> bo
 }
 
 /// Copies the parts that are not kept to the log's file of superseded lines.
-fn copy_aside(file: &mut WatchedFile, parts: &[Part]) -> Result<(), StoreError> {
+fn copy_superseded(file: &mut WatchedFile, parts: &[Part]) -> Result<(), StoreError> {
     let path = file.path().to_owned();
     let name = superseded_name(&path.file_name().unwrap_or_default().to_string_lossy());
     let aside = path.with_file_name(&name);
@@ -194,7 +194,7 @@ fn copy_aside(file: &mut WatchedFile, parts: &[Part]) -> Result<(), StoreError> 
     let before = to.seek(SeekFrom::End(0)).at("write", &aside)?;
     let copied = append(file, parts, &mut to).at("write", &aside).inspect_err(|_| {
         // A partial copy is cut off, so that another attempt does not append it twice.
-        let _ = to.cut(before);
+        let _ = to.truncate_to(before);
     })?;
     log::debug!("{copied} bytes of {} are superseded", path.display());
     Ok(())

@@ -33,8 +33,8 @@ pub(super) const MAX_RUN: u64 = 4 << 20;
 /// Bytes of the name of a channel or of a variant.
 pub(super) const MAX_NAME: usize = 1 << 10;
 
-/// Begins the name of a folder that is not whole yet.
-pub(super) const MAKING: &str = ".making-";
+/// The prefix of the name of a folder that is still incomplete.
+pub(super) const INCOMPLETE_PREFIX: &str = ".making-";
 
 /// Returns true if the folder holds a file of a run.
 pub fn is_run(folder: &Path) -> bool {
@@ -115,8 +115,8 @@ pub(super) fn safe_name(name: &str) -> String {
     }
 }
 
-/// The safe names that are taken, in lower case, each with the last number that was tried behind it, so that many equal ones
-/// take no time.
+/// The safe names in use, in lower case, each with the last number that was appended to it, so that many equal names do
+/// not make the search slow.
 pub type TakenNames = HashMap<String, usize>;
 
 /// A safe name that is not yet in `taken`, in letters of either case, which some file systems take for one; adds it.

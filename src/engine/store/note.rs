@@ -1,12 +1,12 @@
-//! `note.toml`: a person's name and note of a run, beside its record.
+//! `note.toml`: the user's name and note for a run, stored next to its record.
 
 use super::{names::NOTE, prelude::*};
 use crate::{files::replace, telemetry::RunNote};
 
-/// Longer ones are not ours.
+/// The limit of a note in bytes; a longer file is not a note.
 const MAX_NOTE: u64 = 256 << 10;
 
-/// The note of a run folder; an empty one where nobody wrote any.
+/// The note of a run folder; an empty one if there is none.
 ///
 /// # Errors
 /// If the file is there and cannot be read, or is not a note.

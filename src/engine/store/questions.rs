@@ -1,5 +1,5 @@
 //! Questions to the program that writes a run folder: files in `ask/`, which it answers by files in `answer/`
-//! (docs/protocol.md). A question is removed by whoever put it, once it is answered or nobody waits for its answer.
+//! (docs/protocol.md). A question is removed by the program that asked it, once it is answered or its time is over.
 
 mod answer;
 mod inbox;
@@ -41,7 +41,7 @@ struct QuestionOut<'a> {
     ask: &'a str,
     args: &'a Args,
     at: String,
-    /// Seconds after which nobody waits for the answer any more.
+    /// Seconds after which the answer is no longer needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     wait: Option<u64>,
 }
@@ -68,7 +68,7 @@ pub struct OpenQuestion {
 /// A question that is composed but not yet sent.
 #[derive(Debug, Clone)]
 pub struct ComposedQuestion {
-    /// Reads the answer, once the question is put.
+    /// Reads the answer after the question was sent.
     pub open: OpenQuestion,
     /// The content of its file: one line of JSON.
     pub text: Vec<u8>,
@@ -82,7 +82,7 @@ impl ComposedQuestion {
     /// If it is longer than a program reads.
     pub fn new(run: &Path, ask: &str, args: &Args, patience: Option<Duration>) -> Result<Self, StoreError> {
         let wait = patience.map(|patience| patience.as_secs_f64().ceil() as u64);
-        let question = QuestionOut { protocol: PROTOCOL, ask, args, at: record::now(), wait };
+        let question = QuestionOut { protocol: PROTOCOL, ask, args, at: record::local_timestamp(), wait };
         let text = serde_json::to_vec(&question)
             .map_err(|e| StoreError::with_source(format!("the question `{ask}` cannot be written: {e}"), e))?;
         // over `ssh` the file ends its line
@@ -126,7 +126,7 @@ impl OpenQuestion {
         &self.id
     }
 
-    /// The name by which it was asked.
+    /// The name under which the question was asked.
     pub fn name(&self) -> &str {
         &self.ask
     }
@@ -180,7 +180,7 @@ impl OpenQuestion {
         files::replace(&path, content).at("write", &path)
     }
 
-    /// Takes the question away: it was answered, or nobody waits for it any more.
+    /// Removes the question because it was answered or its answer is no longer needed.
     pub fn withdraw(&self) {
         // the file or its folder may be gone already
         let _ = remove_file_inside(&self.run, self.path(ASK, "json"));
@@ -205,7 +205,7 @@ impl OpenQuestion {
         }
     }
 
-    /// The tensors that lie beside the answer: the array of one, or those of several by name.
+    /// The tensors that are stored with the answer: an array for one, an object by name for several.
     fn tensors(&self) -> Result<Option<Json>, StoreError> {
         // the file and its tensors
         let Some((path, bytes)) = self.answer_file("safetensors", 2)? else { return Ok(None) };
@@ -237,7 +237,7 @@ impl OpenQuestion {
     }
 }
 
-/// Why nobody can be asked in a folder without `ask/`.
+/// The reason why no question can be asked in a folder without `ask/`.
 fn no_program_message(run: &Path) -> String {
     format!(
         "no program answers in `{}`: it has no folder `{ASK}`, which a program makes where its script allows questions \

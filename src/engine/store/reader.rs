@@ -19,7 +19,7 @@ use super::{
 use crate::telemetry::{Event, FOREIGN, Level, RunInfo, RunState};
 use log::{EVENTS_LOG, LogFile, LogKind, METRICS_LOG, NameTable, SAMPLES_LOG};
 
-/// A longer line of steps or events than this is not one of ours, and is passed over without being held in memory.
+/// A longer line of steps or events is not written by Orrery and is skipped without being held in memory.
 const LONGEST_LINE: u64 = 4 << 20;
 /// The limit of a measurement's line in bytes, which may hold many thousand numbers.
 const LONGEST_SAMPLE: u64 = 512 << 20;
@@ -72,7 +72,7 @@ pub struct Reader {
     damage: Damage,
 }
 
-/// The facts that only the end of the logs tells.
+/// The facts that are known only at the end of the logs.
 #[derive(Default)]
 struct RunEnd {
     step: u64,
@@ -138,7 +138,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// A reader of a described folder whose logs are opened so.
+    /// A reader of a folder with a description, whose logs are opened by `open`.
     fn described(folder: &Path, description: Description, open: impl Fn(LogKind) -> LogFile) -> Self {
         let has_typed_samples = description.has_typed_samples();
         let Description { mut info, notices, damage, .. } = description;
@@ -291,12 +291,12 @@ impl Reader {
     }
 
     /// Words about a run that did not end by itself, or whose curves end before it did, once.
-    fn closing(&mut self) -> Option<Event> {
+    fn end_notice(&mut self) -> Option<Event> {
         let end = self.end.take()?;
         let folder = self.feeds[0].folder.clone();
         let metrics = &mut self.feeds[0];
         let is_early = end.state == Some(RunState::Finished) && end.step < end.state_step;
-        // a log that has grown meanwhile may hold the rest, and one with damage has said why it ends early
+        // a log that has grown meanwhile may hold the rest, and a damaged one has reported why it ends early
         let is_complete = || metrics.length == Some(modified_and_length(&folder.join(METRICS)).1);
         if is_early && metrics.damage.is_empty() && is_complete() {
             let (last, finished) = (end.step, end.state_step);
@@ -342,7 +342,7 @@ impl Iterator for Reader {
         let first =
             self.feeds.iter().enumerate().filter_map(|(i, f)| f.head.as_ref().map(|(step, _)| (*step, i))).min();
         let Some((_, i)) = first else {
-            return if self.followed.is_some() { None } else { self.closing() };
+            return if self.followed.is_some() { None } else { self.end_notice() };
         };
         let (step, event) = self.feeds[i].head.take()?;
         self.note(step, &event);

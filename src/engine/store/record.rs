@@ -11,7 +11,7 @@ use serde::{
 use super::Environment;
 use crate::telemetry::{Channel, Event, Payload, RunInfo, Sample, StepStats, number::Number};
 
-/// Higher steps, and numbers of questions, are none: one more must be a number too.
+/// The highest valid step or question number, so that the next number can be represented too.
 pub(super) const MAX_STEP: u64 = i64::MAX as u64;
 
 /// The content of `run.json`, which describes a run.
@@ -48,9 +48,9 @@ impl RunRecord {
             format: FORMAT,
             protocol: 0,
             asks: info.asks.clone(),
-            started_at: now(),
+            started_at: local_timestamp(),
             seed: info.config.seed,
-            environment: Environment::here(),
+            environment: Environment::current(),
             run: stored(info),
             resumed: vec![],
         }
@@ -85,7 +85,7 @@ fn is_zero(protocol: &u32) -> bool {
     *protocol == 0
 }
 
-pub(super) fn now() -> String {
+pub(super) fn local_timestamp() -> String {
     time_text(&jiff::Zoned::now())
 }
 
@@ -122,7 +122,7 @@ impl<T: Borrow<StepStats>> Serialize for MetricsRecordRef<'_, T> {
     }
 }
 
-/// A line of metrics.jsonl on its way in. Fields that are not numbers are passed over.
+/// A line of metrics.jsonl on its way in. Fields that are not numbers are skipped.
 #[derive(Debug, PartialEq)]
 pub(super) struct MetricsRecord {
     pub step: u64,
@@ -256,8 +256,8 @@ pub(super) fn event_from_line(line: &[u8]) -> Result<Option<(u64, Event)>, serde
     let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(line)?;
     let step = fields.remove("step").and_then(|s| s.as_u64()).unwrap_or(0);
     fields.remove("at");
-    const KNOWN: [&str; 4] = ["state", "checkpoint", "changed", "notice"];
-    fields.retain(|kind, _| KNOWN.contains(&kind.as_str()));
+    const KNOWN_EVENTS: [&str; 4] = ["state", "checkpoint", "changed", "notice"];
+    fields.retain(|kind, _| KNOWN_EVENTS.contains(&kind.as_str()));
     if fields.is_empty() {
         return Ok(None);
     }

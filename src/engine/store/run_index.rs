@@ -10,11 +10,11 @@ use super::{
     prelude::*,
 };
 
-/// A longer one is not ours: a run takes some kilobytes.
+/// The limit of an index in bytes; a run takes a few kilobytes.
 const MAX_INDEX: u64 = 256 << 20;
 /// The memory for the parsed index, at most this many times its bytes.
 const GROWTH: u64 = 16;
-/// Folders of a run lie no deeper.
+/// The largest depth of folders in a run.
 const MAX_DEPTH: usize = 16;
 
 /// The times of the last changes and the length of each part of a run folder.
@@ -51,7 +51,7 @@ fn status_changed(data: &fs::Metadata) -> u64 {
     (data.ctime() as u64).wrapping_mul(1_000_000_000).wrapping_add(data.ctime_nsec() as u64)
 }
 
-/// Returns 0, because this system does not tell the time.
+/// Returns 0, because this system does not report the time.
 #[cfg(not(unix))]
 fn status_changed(_: &fs::Metadata) -> u64 {
     0
@@ -103,7 +103,7 @@ impl<T: Serialize + DeserializeOwned> RunIndex<T> {
         let text = serde_json::to_vec(self)
             .map_err(|e| StoreError::with_source(format!("cannot write `{}`: {e}", path.display()), e))?;
         let mut file = Replacement::create(&path).at("write", &path)?;
-        // A damaged one is made again, so nobody waits for the disk.
+        // A damaged one is built again, so that it need not be synced to the disk.
         file.write_all(&text).and_then(|()| file.commit_unforced()).at("write", &path)
     }
 }

@@ -27,7 +27,7 @@ pub struct VariantWeights {
     pub runtime_params: Vec<(String, f64)>,
 }
 
-/// The data beside the tensors, by variant.
+/// The data of each variant that are not tensors.
 #[derive(Default, Serialize, Deserialize)]
 struct SnapshotHeader {
     step: u64,

@@ -49,7 +49,7 @@ pub(super) fn write_new(path: &Path, tensors: &[(String, Tensor)]) -> Result<Fil
     Ok(record)
 }
 
-/// Writes the tensors under their names, with words beside them; replaces a file that is there by a whole one.
+/// Writes the tensors under their names, together with metadata strings; replaces a file that is there by a whole one.
 pub fn write(
     path: &Path,
     tensors: &[(String, Tensor)],
@@ -108,7 +108,8 @@ fn put_metadata(bytes: &mut Vec<u8>, metadata: &BTreeMap<String, String>) -> Res
     Ok(())
 }
 
-/// Bytes of a file's first number, the length of its header, whose end lies at a multiple of as many.
+/// The number of bytes of a file's first number, which is the length of its header; the header ends at a multiple of
+/// it.
 const LENGTH: usize = 8;
 
 /// All tensors of a file, by name.
@@ -168,8 +169,8 @@ pub fn read_checked(folder: &Path, record: &FileRecord, device: &Device) -> Resu
 /// The name of a CRC-32 of the values among a file's metadata, eight hexadecimal digits.
 const CRC32: &str = "orrery.crc32";
 
-/// All tensors of a file in a folder, by name, and the words beside them, if its bytes have this CRC-32C; without one, if
-/// its values have the CRC-32 that its header tells.
+/// All tensors of a file in a folder, by name, and the metadata strings, if its bytes have this CRC-32C; without one,
+/// if its values have the CRC-32 that its header states.
 pub(super) fn read_with_checksum(
     folder: &Path,
     name: &str,
@@ -205,7 +206,7 @@ fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>, StoreError
     // Its header is read by rules of our own first: the crate sets no bounds to it.
     let header = Header::read(bytes, bytes.len() as u64).map_err(|e| e.to_string());
     header.and_then(|_| SafeTensors::deserialize(bytes).map_err(|e| e.to_string())).map_err(|e| {
-        let why = cut_off(bytes).unwrap_or_else(|| format!("it is not a safetensors file ({e})"));
+        let why = truncation_message(bytes).unwrap_or_else(|| format!("it is not a safetensors file ({e})"));
         StoreError::new(format!("cannot read `{}`: {why}", path.display()))
     })
 }
@@ -219,7 +220,7 @@ fn load(path: &Path, file: &SafeTensors<'_>, name: &str, device: &Device) -> Res
 }
 
 /// Says where a truncated file ends; `None` if the file is not truncated.
-fn cut_off(bytes: &[u8]) -> Option<String> {
+fn truncation_message(bytes: &[u8]) -> Option<String> {
     let header = match Header::read(bytes, bytes.len() as u64) {
         Ok(header) => header,
         Err(e @ (HeaderError::NoLength(_) | HeaderError::CutOff(_))) => return Some(e.to_string()),

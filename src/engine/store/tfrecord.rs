@@ -57,7 +57,7 @@ pub(super) fn read(file: &mut impl Read, data: &mut Vec<u8>, most: u64) -> io::R
     Ok(if masked(data).to_le_bytes() == *sum { Frame::Data } else { Frame::WrongChecksum })
 }
 
-/// The checksum as TFRecord keeps it, so that a checksum of data that holds checksums is sound.
+/// The masked checksum of TFRecord, which keeps checksums of data that contain checksums sound.
 fn masked(data: &[u8]) -> u32 {
     crc32c::crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
 }

@@ -56,7 +56,7 @@ impl Array {
     /// exactly what was seen live. What is not zero does not become zero: a weight of 1e-9 is not a
     /// masked one.
     pub fn half_precision(mut self) -> Self {
-        self.data.iter_mut().for_each(|v| *v = half(*v).to_f32());
+        self.data.iter_mut().for_each(|v| *v = to_f16(*v).to_f32());
         self.precision = Precision::Half;
         self
     }
@@ -127,7 +127,7 @@ impl Array {
     }
 }
 
-fn half(v: f32) -> f16 {
+fn to_f16(v: f32) -> f16 {
     let rounded = f16::from_f32(v);
     if rounded == f16::ZERO && v != 0.0 { f16::from_bits(1).copysign(rounded) } else { rounded }
 }

@@ -1,10 +1,10 @@
-//! Names of what is measured. Probes write to them, views read from them.
+//! The names of measured quantities, which models, the trainer and probes write and views read.
 
 use std::{borrow::Borrow, fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-/// A channel's name: `group/quantity`, cheap to clone.
+/// A channel's name, cheap to clone: `group/quantity` of a scalar, `group.quantity` of a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Channel(Arc<str>);

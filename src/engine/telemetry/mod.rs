@@ -1,4 +1,4 @@
-//! The narrow waist between a run and whoever watches it: plain data, no tensor, no widget.
+//! The interface between a run and its observers. It holds plain data, without tensors or widgets.
 //!
 //! [`Event`]s flow from the worker to [`Sink`]s (the [`Inbox`] of a window, a run folder, a progress bar, a test);
 //! [`Command`]s flow back.

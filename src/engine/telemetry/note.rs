@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::analysis::distinct::distinct;
 
-/// A note beside the run's record, which it does not change.
+/// A user's note on a run, which is stored apart from the run's record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunNote {
@@ -12,7 +12,7 @@ pub struct RunNote {
     pub name: String,
     /// The text of the note.
     pub note: String,
-    /// Words by which runs are found together; no two are the same.
+    /// Tags that group runs; no two of a run are equal.
     #[serde(deserialize_with = "read_tags")]
     pub tags: Vec<String>,
     /// The run is listed above all others.

@@ -29,7 +29,7 @@ macro_rules! number {
 
         impl<'de> Deserialize<'de> for Number<$float> {
             fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                d.deserialize_any(AnyNumber).map(|v| Number(v as $float))
+                d.deserialize_any(NumberVisitor).map(|v| Number(v as $float))
             }
         }
     };
@@ -103,9 +103,9 @@ impl<'a> IntoIterator for &'a Numbers {
     }
 }
 
-struct AnyNumber;
+struct NumberVisitor;
 
-impl de::Visitor<'_> for AnyNumber {
+impl de::Visitor<'_> for NumberVisitor {
     type Value = f64;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::analysis::statistics::norm;
 
-/// A Normfree model as plain numbers: what a trained BDH-GPU hands over.
+/// The weights of a Normfree model as plain numbers, from a trained BDH-GPU.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     /// The trained weights E, D_x and D_y.
@@ -19,7 +19,7 @@ pub struct Model {
 
 impl Model {
     fn bounded(&self) -> Weights<Bounded> {
-        let exact = |m: &Dense<f64>| Dense { rows: m.rows, cols: m.cols, data: given(&m.data) };
+        let exact = |m: &Dense<f64>| Dense { rows: m.rows, cols: m.cols, data: exact_inputs(&m.data) };
         let w = &self.weights;
         Weights { e: exact(&w.e), dx: exact(&w.dx), dy: exact(&w.dy) }
     }
@@ -38,7 +38,7 @@ impl Model {
     }
 }
 
-fn given(values: &[f64]) -> Vec<Bounded> {
+fn exact_inputs(values: &[f64]) -> Vec<Bounded> {
     values.iter().map(|v| Bounded::exact(*v)).collect()
 }
 
@@ -55,11 +55,11 @@ pub fn compare_rules(
     equations: &mut Equations<Bounded>,
     pulses: &[Vec<f64>],
 ) -> Vec<Discrepancy> {
-    let mut state = system.rest();
+    let mut state = system.initial_state();
     let token = |pulse: &Vec<f64>| {
-        let wanted = equations.token(&given(pulse));
+        let wanted = equations.token(&exact_inputs(pulse));
         let mut gap = Discrepancy::default();
-        system.arrive(&mut state, &given(pulse));
+        system.receive_token(&mut state, &exact_inputs(pulse));
         while let Some(round) = system.round(&mut state) {
             let Some(layer) = round.layer.and_then(|l| wanted.get(l)) else { continue };
             gap = match round.kernel {
@@ -83,7 +83,7 @@ pub fn normfree_discrepancies(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrep
     let mut dense = model.equations(&weights);
     let mut low = Normfree::new(weights.clone(), model.drift.clone(), model.layers);
     let token = |pulse: &Vec<f64>| {
-        let (a, b) = (dense.token(&given(pulse)), low.token(&given(pulse)));
+        let (a, b) = (dense.token(&exact_inputs(pulse)), low.token(&exact_inputs(pulse)));
         let mut gap = layers(&a, &b);
         for (sigma, rho) in dense.sigma.iter().zip(&low.rho) {
             gap = gap.join(Discrepancy::between(&weights.e.product(sigma).data, &rho.data));
@@ -106,7 +106,7 @@ pub fn state_is_attention(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrepancy
     let mut state = Normfree::new(weights.clone(), model.drift.clone(), model.layers);
     let mut past = Unrolled::new(weights, model.drift.clone(), model.layers);
     let token = |pulse: &Vec<f64>| {
-        let (a, b) = (state.token(&given(pulse)), past.token(&given(pulse)));
+        let (a, b) = (state.token(&exact_inputs(pulse)), past.token(&exact_inputs(pulse)));
         let answers =
             a.iter().zip(&b).fold(Discrepancy::default(), |gap, (a, b)| gap.join(Discrepancy::between(&a.a, &b.a)));
         answers.join(layers(&a, &b))
@@ -150,7 +150,7 @@ pub fn two_step_discrepancies(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrep
         plus.propagate(z).iter().zip(minus.propagate(z)).map(|(p, m)| *p - m).collect()
     };
     let token = |pulse: &Vec<f64>| {
-        let z = given(pulse);
+        let z = exact_inputs(pulse);
         Discrepancy::between(&both(&wires, &z), &gx.times(&z))
             .join(Discrepancy::between(&both(&prods, &z), &gy.times(&z)))
     };

@@ -1,4 +1,4 @@
-//! A dense matrix of [`Number`]s, as far as the bdh_dynamics's equations need one.
+//! A dense matrix of [`Number`]s, with the operations that the equations of this module need.
 
 use super::number::Number;
 

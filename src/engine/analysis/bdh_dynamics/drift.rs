@@ -4,14 +4,14 @@
 use super::number::Number;
 
 /// RoPE's base in BDH: 2^16.
-const BASE: f64 = 65536.0;
+const ROPE_BASE: f64 = 65536.0;
 
 /// U acts on the x side of a row of state: s -> s U. Its blocks are single columns (damping) or pairs of
 /// neighbours (rotation), so that it needs no communication beyond a pair.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drift {
     /// u(j): share of column j that is left after a token. In \[0, 1\].
-    keep: Vec<f64>,
+    retention: Vec<f64>,
     /// (cos, sin) of the angle by which each pair rotates per token; empty without rotation.
     rotations: Vec<(f64, f64)>,
 }
@@ -19,36 +19,36 @@ pub struct Drift {
 impl Drift {
     /// U = 1 over `n` columns: nothing is forgotten.
     pub fn identity(n: usize) -> Self {
-        Self { keep: vec![1.0; n], rotations: vec![] }
+        Self { retention: vec![1.0; n], rotations: vec![] }
     }
 
-    /// All columns keep the share `keep` of themselves: ALiBi, whose weight e^(-m d) of a token d back is
+    /// All columns keep the share `retention` of themselves: ALiBi, whose weight e^(-m d) of a token d back is
     /// u^d with u = e^-m.
-    pub fn damping(n: usize, keep: f64) -> Self {
-        Self { keep: vec![keep.clamp(0.0, 1.0); n], rotations: vec![] }
+    pub fn damping(n: usize, retention: f64) -> Self {
+        Self { retention: vec![retention.clamp(0.0, 1.0); n], rotations: vec![] }
     }
 
     /// Pair k (columns 2k and 2k + 1) rotates by `angles[k]` radians per token.
     pub fn rotation(n: usize, angles: &[f64]) -> Self {
         let angles = (0..n / 2).map(|k| angles.get(k).copied().unwrap_or(0.0));
-        Self { keep: vec![1.0; n], rotations: angles.map(|a| (a.cos(), a.sin())).collect() }
+        Self { retention: vec![1.0; n], rotations: angles.map(|a| (a.cos(), a.sin())).collect() }
     }
 
     /// RoPE with BDH's base: pair k rotates by 65536^(-2k/n) radians per token.
     pub fn rope(n: usize) -> Self {
-        let angles: Vec<f64> = (0..n / 2).map(|k| BASE.powf(-((2 * k) as f64) / n as f64)).collect();
+        let angles: Vec<f64> = (0..n / 2).map(|k| ROPE_BASE.powf(-((2 * k) as f64) / n as f64)).collect();
         Self::rotation(n, &angles)
     }
 
-    /// Sets the share of itself that every column keeps per token, beside the rotation.
-    pub fn with_damping(mut self, keep: f64) -> Self {
-        self.keep.fill(keep.clamp(0.0, 1.0));
+    /// Sets the share of itself that every column keeps per token, in addition to the rotation.
+    pub fn with_damping(mut self, retention: f64) -> Self {
+        self.retention.fill(retention.clamp(0.0, 1.0));
         self
     }
 
     /// Returns the number of columns n that U acts on.
     pub fn n(&self) -> usize {
-        self.keep.len()
+        self.retention.len()
     }
 
     /// Returns true if U rotates pairs of columns.
@@ -58,7 +58,7 @@ impl Drift {
 
     /// u(j), the share of column j that is left after a token; without rotation these are all of U.
     pub fn retention(&self, j: usize) -> f64 {
-        self.keep.get(j).copied().unwrap_or(1.0)
+        self.retention.get(j).copied().unwrap_or(1.0)
     }
 
     /// The column that rotates in a pair with j; `None` if j does not rotate.
@@ -122,18 +122,18 @@ mod tests {
 
         #[test]
         fn rotation_keeps_lengths_and_damping_shortens_them(
-            x in prop::collection::vec(-1.0..1.0f64, 7), keep in 0.0..1.0f64,
+            x in prop::collection::vec(-1.0..1.0f64, 7), retention in 0.0..1.0f64,
         ) {
             let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>();
             let mut turned = x.clone();
             Drift::rope(7).row(&mut turned);
             prop_assert!((length(&turned) - length(&x)).abs() < 1e-14);
             let mut damped = x.clone();
-            Drift::damping(7, keep).row(&mut damped);
-            prop_assert!((length(&damped) - keep * keep * length(&x)).abs() < 1e-14);
+            Drift::damping(7, retention).row(&mut damped);
+            prop_assert!((length(&damped) - retention * retention * length(&x)).abs() < 1e-14);
             let mut both = x.clone();
-            Drift::rope(7).with_damping(keep).row(&mut both);
-            prop_assert!((length(&both) - keep * keep * length(&x)).abs() < 1e-14);
+            Drift::rope(7).with_damping(retention).row(&mut both);
+            prop_assert!((length(&both) - retention * retention * length(&x)).abs() < 1e-14);
         }
     }
 }

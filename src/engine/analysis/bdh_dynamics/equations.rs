@@ -77,7 +77,7 @@ pub struct Weights<N> {
 }
 
 impl<N: Number> Weights<N> {
-    /// `None` where the shapes do not fit.
+    /// Returns `None` if the shapes do not fit.
     pub fn new(e: Dense<N>, dx: Dense<N>, dy: Dense<N>) -> Option<Self> {
         let (d, n) = (e.rows, e.cols);
         let fits = [&dx, &dy].iter().all(|m| (m.rows, m.cols) == (n, d));

@@ -36,7 +36,7 @@ impl Number for f64 {
         self
     }
 
-    /// The error of a float is not known, and given as 0.
+    /// The error of a plain float is unknown and reported as 0.
     fn error(self) -> f64 {
         0.0
     }
@@ -55,13 +55,13 @@ pub struct Bounded {
     error: f64,
 }
 
-/// The bound is itself computed in f64; this much more covers that.
-const MARGIN: f64 = 1.0 + 8.0 * ROUNDOFF;
+/// A factor on the bound that covers the rounding errors of computing the bound itself in f64.
+const ROUNDING_MARGIN: f64 = 1.0 + 8.0 * ROUNDOFF;
 
 impl Bounded {
     /// The rounded result of an operation, to whose error those of the operands contribute `carried`.
     fn rounded(value: f64, carried: f64) -> Self {
-        Self { value, error: (carried + ROUNDOFF * value.abs()) * MARGIN }
+        Self { value, error: (carried + ROUNDOFF * value.abs()) * ROUNDING_MARGIN }
     }
 }
 
@@ -137,10 +137,10 @@ impl Discrepancy {
         let mut gap = Self { error: if a.len() == b.len() { 0.0 } else { f64::INFINITY }, ..Self::default() };
         for (a, b) in a.iter().zip(b) {
             let (difference, bound) = ((a.value() - b.value()).abs(), a.error() + b.error());
-            gap.error = largest(gap.error, difference);
-            gap.bound = largest(gap.bound, bound);
-            gap.share = largest(gap.share, if difference > 0.0 { difference / bound } else { difference });
-            gap.size = largest(gap.size, a.value().abs().max(b.value().abs()));
+            gap.error = nan_max(gap.error, difference);
+            gap.bound = nan_max(gap.bound, bound);
+            gap.share = nan_max(gap.share, if difference > 0.0 { difference / bound } else { difference });
+            gap.size = nan_max(gap.size, a.value().abs().max(b.value().abs()));
         }
         gap
     }
@@ -148,21 +148,22 @@ impl Discrepancy {
     /// Combines two comparisons; each field is the larger one of both.
     pub fn join(self, other: Self) -> Self {
         Self {
-            error: largest(self.error, other.error),
-            bound: largest(self.bound, other.bound),
-            share: largest(self.share, other.share),
-            size: largest(self.size, other.size),
+            error: nan_max(self.error, other.error),
+            bound: nan_max(self.bound, other.bound),
+            share: nan_max(self.share, other.share),
+            size: nan_max(self.size, other.size),
         }
     }
 
     /// Returns true if rounding explains the whole difference; never for NaN.
-    pub fn is_within_rounding(self) -> bool {
+    #[cfg(test)]
+    pub(super) fn is_within_rounding(self) -> bool {
         self.share <= 1.0 && self.error.is_finite()
     }
 }
 
-/// The larger one; a NaN stays.
-fn largest(a: f64, b: f64) -> f64 {
+/// The larger number; NaN if either is NaN.
+fn nan_max(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }
 

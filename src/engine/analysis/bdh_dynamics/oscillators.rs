@@ -123,13 +123,13 @@ impl Oscillators {
     }
 
     /// Displaces a particle: both its pulses become 1, as an outer force would.
-    pub fn poke(&mut self, particle: usize) {
+    pub fn displace(&mut self, particle: usize) {
         [&mut self.x, &mut self.y].into_iter().filter_map(|x| x.get_mut(particle)).for_each(|x| *x = 1.0);
     }
 
     /// a_i: what the connectors of each particle pull with.
     pub fn connector_forces(&self) -> Vec<f64> {
-        pull(&self.sigma, &self.x)
+        restoring_force(&self.sigma, &self.x)
     }
 
     /// Returns the energy of the present state by its parts.
@@ -169,7 +169,7 @@ impl Oscillators {
             sum.iter().map(|s| rate * (s - self.threshold).max(0.0)).collect()
         };
         let (wires, prods) =
-            (over(&self.wires, y, self.spec.wires), over(&self.prods, &pull(sigma, x), self.spec.prods));
+            (over(&self.wires, y, self.spec.wires), over(&self.prods, &restoring_force(sigma, x), self.spec.prods));
         let grown = |k: usize| if k / n == k % n { 0.0 } else { GROWTH * y[k / n] * x[k % n] };
         OscillatorState {
             x: (0..n).map(|j| (1.0 - x[j]) * wires[j]).collect(),
@@ -197,7 +197,7 @@ struct OscillatorState {
     sigma: Vec<f64>,
 }
 
-fn pull(sigma: &[f64], x: &[f64]) -> Vec<f64> {
+fn restoring_force(sigma: &[f64], x: &[f64]) -> Vec<f64> {
     sigma.chunks_exact(x.len().max(1)).map(|row| row.iter().zip(x).map(|(s, x)| s * x).sum()).collect()
 }
 
@@ -213,9 +213,9 @@ mod tests {
     /// Returns oscillators with a slow decay that were poked once.
     fn poked(spec: OscillatorsSpec) -> Oscillators {
         let mut toy = Oscillators::new(spec);
-        toy.poke(0);
+        toy.displace(0);
         run(&mut toy, 1.0, 0.005);
-        toy.poke(3);
+        toy.displace(3);
         toy
     }
 
@@ -239,7 +239,7 @@ mod tests {
         let end = |h: f64| {
             let mut toy = Oscillators::new(OscillatorsSpec { swing: 1.0, ..OscillatorsSpec::default() });
             toy.threshold = 0.0; // a kink would hide the order
-            toy.poke(0);
+            toy.displace(0);
             (toy.x[1], toy.x[5]) = (0.3, 0.5);
             run(&mut toy, 1.0, h);
             [toy.x, toy.y, toy.sigma, toy.momentum].concat()
@@ -259,13 +259,13 @@ mod tests {
         assert_eq!(still.energy().total(), 0.0, "at rest it stays at rest");
         let (from, to) = toy.wires[0];
         let mut toy = toy;
-        toy.poke(from);
+        toy.displace(from);
         run(&mut toy, 1.0, 0.01);
         let n = toy.n();
         assert!(toy.sigma[from * n + to] > 0.1, "y({from}) just before x({to})");
         let untouched = (0..n).find(|j| *j != from && !toy.wires.contains(&(from, *j))).unwrap();
         assert!(toy.sigma[untouched * n + from] < 1e-6, "nothing went the other way");
-        toy.poke(to);
+        toy.displace(to);
         assert!(toy.connector_forces()[from] > 0.1, "x({to}) finds the connector displaced");
     }
 

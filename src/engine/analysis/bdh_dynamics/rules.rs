@@ -83,9 +83,9 @@ pub struct System<N> {
     /// The synapses sorted by y side, then x side; every pair once.
     synapses: Vec<Synapse<N>>,
     drift: Drift,
-    /// The share of the synapses with neuron i on their y side that a token leaves, beside what U leaves. Neurons beyond
-    /// those given keep all.
-    keep: Vec<f64>,
+    /// The share of the synapses with neuron i on their y side that remains after a token, on top of the effect of U.
+    /// Neurons beyond those given keep all of it.
+    retention: Vec<f64>,
     /// True if A and Y are divided by their root mean square after their rounds, which the paper allows in a remark. That
     /// looks at all neurons at once and is not a local rule. The factor counts as given, so that [`Number::error`]
     /// leaves out its rounding.
@@ -106,8 +106,8 @@ pub struct State<N> {
     /// The variable A of every neuron, `(n)`.
     pub a: Vec<N>,
     /// Counters: X^e, X^i, Y^e, Y^i.
-    excited: [Vec<N>; 2],
-    inhibited: [Vec<N>; 2],
+    excitation: [Vec<N>; 2],
+    inhibition: [Vec<N>; 2],
     /// sigma_l at each synapse, for each layer, or the one of all layers.
     pub sigma: Vec<Vec<N>>,
     /// The round to come: 4 `layer` + `kernel`. `layer` is the number of layers when the token is done.
@@ -119,7 +119,7 @@ pub struct State<N> {
 /// The result of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Round {
-    /// `None`: a token arrived.
+    /// The layer of the round; `None` if a token arrived.
     pub layer: Option<usize>,
     /// The number of the round within its layer, 0 to 3.
     pub kernel: usize,
@@ -162,7 +162,7 @@ impl<N: Number> System<N> {
             .filter(|s| s.x < n)
             .collect();
         synapses.extend(partners);
-        // Stable: of two at one place the first, given one is kept.
+        // the sort is stable, so that of two synapses between the same neurons the first one is kept
         synapses.sort_by_key(|s| (s.y, s.x));
         synapses.dedup_by_key(|s| (s.y, s.x));
         let mut pairs = vec![];
@@ -174,7 +174,7 @@ impl<N: Number> System<N> {
             k += 1 + usize::from(second);
         }
         let (wires, prods) = (inside(wires), inside(prods));
-        Self { n, layers, wires, prods, synapses, drift, keep: vec![], norms: false, single_state: false, pairs }
+        Self { n, layers, wires, prods, synapses, drift, retention: vec![], norms: false, single_state: false, pairs }
     }
 
     /// Returns true if A and Y are divided by their root mean square over neurons.
@@ -188,13 +188,13 @@ impl<N: Number> System<N> {
     }
 
     /// Returns true if the state of a layer fades in its first round.
-    fn fades(&self, layer: usize) -> bool {
+    fn has_decay(&self, layer: usize) -> bool {
         !self.single_state || layer == 0
     }
 
-    /// A synapse's state times its share in `keep`; exactly the state where that is all.
+    /// A synapse's state times its share in `retention`; exactly the state where that is all.
     fn decayed(&self, y: usize, sigma: N) -> N {
-        self.keep.get(y).map_or(sigma, |keep| N::exact(*keep) * sigma)
+        self.retention.get(y).map_or(sigma, |retention| N::exact(*retention) * sigma)
     }
 
     /// Divides `values` by their norm, if the system has norms.
@@ -227,14 +227,14 @@ impl<N: Number> System<N> {
     }
 
     /// Returns the state before the first token, in which all variables are 0.
-    pub fn rest(&self) -> State<N> {
+    pub fn initial_state(&self) -> State<N> {
         let zeros = || vec![N::ZERO; self.n];
         State {
             x: zeros(),
             y: zeros(),
             a: zeros(),
-            excited: [zeros(), zeros()],
-            inhibited: [zeros(), zeros()],
+            excitation: [zeros(), zeros()],
+            inhibition: [zeros(), zeros()],
             sigma: vec![vec![N::ZERO; self.synapses.len()]; if self.single_state { 1 } else { self.layers }],
             layer: self.layers,
             kernel: 0,
@@ -243,7 +243,7 @@ impl<N: Number> System<N> {
 
     /// A token comes in as the pulse `y0` (up to `n` values): X begins at zero, and the wires bring it its
     /// first value.
-    pub fn arrive(&self, state: &mut State<N>, y0: &[N]) -> Round {
+    pub fn receive_token(&self, state: &mut State<N>, y0: &[N]) -> Round {
         state.x.fill(N::ZERO);
         state.a.fill(N::ZERO);
         state.y.fill(N::ZERO);
@@ -278,8 +278,8 @@ impl<N: Number> System<N> {
     fn infer(&self, state: &mut State<N>) -> (Vec<usize>, Vec<usize>) {
         let sigma = &mut state.sigma[self.state_of(state.layer)];
         let before = sigma.clone();
-        if self.fades(state.layer) {
-            self.fade(sigma);
+        if self.has_decay(state.layer) {
+            self.apply_decay(sigma);
         }
         let a = std::mem::replace(&mut state.a, vec![N::ZERO; self.n]);
         self.synapses.iter().zip(sigma.iter()).for_each(|(s, sigma)| state.a[s.y] += *sigma * state.x[s.x]);
@@ -287,8 +287,8 @@ impl<N: Number> System<N> {
         (changed(&a, &state.a), changed(&before, sigma))
     }
 
-    /// Applies U to a state at each synapse, and what neurons keep of it.
-    fn fade(&self, sigma: &mut [N]) {
+    /// Multiplies the state of each synapse by the effect of U and by the retention of its neuron.
+    fn apply_decay(&self, sigma: &mut [N]) {
         for (first, second) in &self.pairs {
             match second {
                 Some(second) => {
@@ -309,8 +309,8 @@ impl<N: Number> System<N> {
             *sigma += s.weight * (state.y[s.y] * state.x[s.x]);
         }
         let y = std::mem::replace(&mut state.y, vec![N::ZERO; self.n]);
-        state.excited[1].fill(N::ZERO);
-        state.inhibited[1].fill(N::ZERO);
+        state.excitation[1].fill(N::ZERO);
+        state.inhibition[1].fill(N::ZERO);
         (changed(&y, &state.y), changed(&before, sigma))
     }
 
@@ -318,7 +318,9 @@ impl<N: Number> System<N> {
     fn prod(&self, state: &mut State<N>) -> Vec<usize> {
         let y = state.y.clone();
         state.send(&self.prods, 1);
-        (0..self.n).for_each(|i| state.y[i] += (state.excited[1][i] - state.inhibited[1][i]).positive() * state.x[i]);
+        (0..self.n).for_each(|i| {
+            state.y[i] += (state.excitation[1][i] - state.inhibition[1][i]).positive() * state.x[i];
+        });
         self.normed(&mut state.y);
         state.a.fill(N::ZERO);
         changed(&y, &state.y)
@@ -327,10 +329,10 @@ impl<N: Number> System<N> {
     /// Round 4l + 3.
     fn follow_wires(&self, state: &mut State<N>) -> Vec<usize> {
         let x = state.x.clone();
-        state.excited[0].fill(N::ZERO);
-        state.inhibited[0].fill(N::ZERO);
+        state.excitation[0].fill(N::ZERO);
+        state.inhibition[0].fill(N::ZERO);
         state.send(&self.wires, 0);
-        (0..self.n).for_each(|i| state.x[i] += (state.excited[0][i] - state.inhibited[0][i]).positive());
+        (0..self.n).for_each(|i| state.x[i] += (state.excitation[0][i] - state.inhibition[0][i]).positive());
         changed(&x, &state.x)
     }
 
@@ -356,7 +358,7 @@ impl<N: Number> System<N> {
                 synaptic(&|s| sigma.at(s.y, s.x).value() * state.x[s.x].value(), true)
             }
             (None, 1) => synaptic(&|s| s.weight.value() * state.y[s.y].value() * state.x[s.x].value(), false),
-            // A may be below zero where the state turns: it then does the opposite.
+            // A may be below zero if the state rotates; it then inhibits instead of exciting, and the reverse
             (None, 2) => over(&self.prods, &state.a),
             (None, _) => over(&self.wires, &state.y),
         };
@@ -367,7 +369,7 @@ impl<N: Number> System<N> {
     /// The matrix `(n, n)` that the layer will read: sigma_l U, and what neurons keep of it, which equation (6) calls
     /// sigma_{t,l} once token t is read.
     pub fn drifted(&self, state: &State<N>, layer: usize) -> Dense<N> {
-        let (mut all, fades) = (Dense::zeros(self.n, self.n), self.fades(layer));
+        let (mut all, fades) = (Dense::zeros(self.n, self.n), self.has_decay(layer));
         for (s, sigma) in self.synapses.iter().zip(&state.sigma[self.state_of(layer)]) {
             all.row_mut(s.y)[s.x] = if fades { self.decayed(s.y, *sigma) } else { *sigma };
         }
@@ -382,7 +384,7 @@ impl<N: Number> State<N> {
     /// Sends Y over wires to the counters of X (0), or A over prods to those of Y (1), edge by edge.
     fn send(&mut self, [excite, inhibit]: &[Vec<Edge<N>>; 2], counter: usize) {
         let source = if counter == 0 { &self.y } else { &self.a };
-        for (edges, target) in [(excite, &mut self.excited[counter]), (inhibit, &mut self.inhibited[counter])] {
+        for (edges, target) in [(excite, &mut self.excitation[counter]), (inhibit, &mut self.inhibition[counter])] {
             edges.iter().for_each(|e| target[e.to] += e.weight * source[e.from]);
         }
     }
@@ -399,7 +401,7 @@ pub struct TrainedSynapses {
     /// G_s `(n, n)`, row the y side, at least 0; 0 is no synapse.
     pub weights: Dense<f64>,
     /// The share of neuron i's synapses that a token leaves, `(n)`.
-    pub keep: Vec<f64>,
+    pub retention: Vec<f64>,
     /// True if A and Y are divided by their root mean square over neurons.
     pub norms: bool,
     /// True if all layers share one state.
@@ -409,14 +411,14 @@ pub struct TrainedSynapses {
 impl TrainedSynapses {
     /// The local rules on the circuits G_x and G_y `(n, n)` and these synapses; `None` where sizes do not fit.
     pub fn system(&self, [gx, gy]: [&Dense<f64>; 2], drift: &Drift, layers: usize) -> Option<System<f64>> {
-        let n = self.keep.len();
+        let n = self.retention.len();
         if n == 0 || [gx, gy, &self.weights].iter().any(|m| (m.rows, m.cols) != (n, n)) || drift.n() != n {
             return None;
         }
         let synapse = |(k, weight): (usize, &f64)| Synapse { y: k / n, x: k % n, weight: *weight };
         let synapses = self.weights.data.iter().enumerate().filter(|(_, w)| **w > 0.0).map(synapse).collect();
         let mut system = System::new(n, layers, parts(gx), parts(gy), synapses, drift.clone());
-        (system.keep, system.norms, system.single_state) = (self.keep.clone(), self.norms, self.single_state);
+        (system.retention, system.norms, system.single_state) = (self.retention.clone(), self.norms, self.single_state);
         Some(system)
     }
 }

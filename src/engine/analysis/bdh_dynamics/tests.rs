@@ -129,7 +129,7 @@ fn a_single_state_serves_all_layers() {
     let own = System::new(n, layers, parts(&gx), parts(&gy), System::complete(n), Drift::damping(n, keep));
     let mut system = own.clone();
     system.single_state = true;
-    let (mut state, mut of_own) = (system.rest(), own.rest());
+    let (mut state, mut of_own) = (system.initial_state(), own.initial_state());
     assert_eq!((state.sigma.len(), of_own.sigma.len()), (1, 2));
     let times = |m: &dyn Fn(usize, usize) -> f64, v: &[f64]| -> Vec<f64> {
         (0..n).map(|i| (0..n).map(|j| m(i, j) * v[j]).sum::<f64>()).collect()
@@ -149,7 +149,7 @@ fn a_single_state_serves_all_layers() {
             y = times(&|i, j| gy.at(i, j), &a).iter().zip(&x).map(|(prods, x)| prods.max(0.0) * x).collect();
         }
         for (system, state) in [(&system, &mut state), (&own, &mut of_own)] {
-            system.arrive(state, &pulse);
+            system.receive_token(state, &pulse);
             while system.round(state).is_some() {}
         }
         assert!(near(&state.y, &y) && near(&state.sigma[0], &sigma), "{:?} {y:?}", state.y);
@@ -163,9 +163,9 @@ fn each_round_reports_its_layer_and_changed_nodes() {
     let edge = |from, to, weight| Edge { from, to, weight };
     let (wires, prods) = ([vec![edge(0, 1, 2.0)], vec![]], [vec![edge(0, 1, 1.0), edge(1, 1, 1.0)], vec![]]);
     let system = System::new(2, 1, wires, prods, System::complete(2), Drift::identity(2));
-    let mut state = system.rest();
+    let mut state = system.initial_state();
     assert!(system.is_done(&state) && system.round(&mut state.clone()).is_none());
-    let arrived = system.arrive(&mut state, &[1.0, 0.0]);
+    let arrived = system.receive_token(&mut state, &[1.0, 0.0]);
     assert_eq!((arrived.layer, arrived.nodes.as_slice()), (None, &[1][..]), "X(1) is brought by the wire from 0");
     assert_eq!((&state.x[..], &state.y[..]), (&[0.0, 2.0][..], &[1.0, 0.0][..]));
     let first = system.round(&mut state).unwrap();
@@ -180,7 +180,7 @@ fn each_round_reports_its_layer_and_changed_nodes() {
     system.round(&mut state).unwrap();
     assert!(system.round(&mut state).is_none(), "four rounds and one layer");
     // The same token again finds the synapse: A(0) = sigma X(1) = 4, prods excite 1, which has X = 2.
-    system.arrive(&mut state, &[1.0, 0.0]);
+    system.receive_token(&mut state, &[1.0, 0.0]);
     let third = system.round(&mut state).unwrap();
     assert_eq!((third.nodes.as_slice(), state.a.as_slice()), (&[0][..], &[4.0, 0.0][..]));
     system.round(&mut state).unwrap();

@@ -1,4 +1,4 @@
-//! Claim 6: through a low-rank map a neuron tells a message of its own block of a block model from others.
+//! Claim 6: through a low-rank map a neuron distinguishes a message of its own block of a block model from others.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -11,7 +11,7 @@ const BLOCKS: usize = 4;
 const BLOCK_DENSITY: f64 = 0.6;
 /// Density between blocks, as a share of that within.
 const RELATIVE_DENSITIES: [f64; 3] = [0.25, 0.5, 0.75];
-const SENDERS: usize = 16;
+const SAMPLED_SENDERS: usize = 16;
 
 /// The chance that a node of the sender's block receives more of the message than one of another block, over the rank
 /// d, for three densities of edges between blocks. H is the graph; the message H e_i and the node's own row of H are
@@ -50,7 +50,7 @@ fn selectivity(h: &[f64], n: usize, d: usize, seed: u64) -> f64 {
     let p = codes(n, d, seed);
     // (n, d): the code of what each node listens to, and of the message that it sends
     let coded: Vec<Vec<f64>> = h.chunks(n).map(|row| code(row, &p, d)).collect();
-    let senders = (0..SENDERS.min(n)).map(|k| k * n / SENDERS.min(n));
+    let senders = (0..SAMPLED_SENDERS.min(n)).map(|k| k * n / SAMPLED_SENDERS.min(n));
     let one = |i: usize| {
         let received = |same: bool| -> Vec<f64> {
             let others = (0..n).filter(|j| *j != i && (block(*j, n) == block(i, n)) == same);

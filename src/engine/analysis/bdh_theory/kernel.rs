@@ -40,11 +40,11 @@ impl InteractionKernel {
 /// Rates of prey and predator: y_1' = y_1 (a - b y_2), y_2' = y_2 (d y_1 - c).
 const PREY: [f64; 2] = [1.0, 1.2];
 const PREDATOR: [f64; 2] = [0.8, 1.0];
-const START: [f64; 2] = [1.6, 0.5];
+const INITIAL_STATE: [f64; 2] = [1.6, 0.5];
 /// Time of the curves: somewhat more than two turns.
 const TIME: f64 = 16.0;
 /// Points of a curve.
-const POINTS: usize = 160;
+const CURVE_POINTS: usize = 160;
 
 /// The replicator dynamics that is Lotka and Volterra's system of these rates, as a kernel of three species: the third is what the
 /// first two are counted in (Hofbauer and Sigmund 1998, section 7.5). A constant for each column, which changes no
@@ -78,17 +78,17 @@ fn rk4(y: [f64; 2], dt: f64) -> [f64; 2] {
 pub fn replicator(n: usize) -> Curves {
     let h = 2.0 / n.max(1) as f64;
     let kernel = predator_kernel(h);
-    let total = START[0] + START[1] + 1.0;
-    let mut shares = vec![START[0] / total, START[1] / total, 1.0 / total];
-    let (mut exact, mut time) = (START, 0.0);
+    let total = INITIAL_STATE[0] + INITIAL_STATE[1] + 1.0;
+    let mut shares = vec![INITIAL_STATE[0] / total, INITIAL_STATE[1] / total, 1.0 / total];
+    let (mut exact, mut time) = (INITIAL_STATE, 0.0);
     let (mut x, mut curves) = (vec![], [vec![], vec![], vec![], vec![]]);
     loop {
-        if time >= TIME * x.len() as f64 / POINTS as f64 {
+        if time >= TIME * x.len() as f64 / CURVE_POINTS as f64 {
             x.push(time);
             let now = [shares[0] / shares[2], shares[1] / shares[2], exact[0], exact[1]];
             curves.iter_mut().zip(now).for_each(|(curve, value)| curve.push(value));
         }
-        if time >= TIME || x.len() > POINTS {
+        if time >= TIME || x.len() > CURVE_POINTS {
             break;
         }
         let dt = h * shares[2];

@@ -5,14 +5,14 @@ use super::{Curves, directions, dot, norm, normal};
 /// Dimension of the vectors that are hashed.
 const WIDTH: usize = 16;
 const DRAWS: usize = 24;
-const POINTS: usize = 21;
+const CURVE_POINTS: usize = 21;
 /// Thresholds of the buckets, in standard deviations.
 const THRESHOLDS: [f64; 3] = [0.0, 1.0, 2.0];
 
 /// Affinity b(q) . b(k) / |b(q)|_1 over the cosine of q and k, for `n` buckets b(v) = [l_i . v > threshold]: the
 /// further out the threshold, the sharper.
 pub fn hashing(n: usize, seed: u64) -> Curves {
-    let cosines: Vec<f64> = (0..POINTS).map(|k| k as f64 / (POINTS - 1) as f64).collect();
+    let cosines: Vec<f64> = (0..CURVE_POINTS).map(|k| k as f64 / (CURVE_POINTS - 1) as f64).collect();
     let found = affinities(n, &cosines, seed);
     let name = |threshold: &f64| format!("buckets beyond {threshold} deviations");
     let hashed = THRESHOLDS.iter().map(name).zip(found);

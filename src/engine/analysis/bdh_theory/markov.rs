@@ -9,7 +9,7 @@ use crate::analysis::statistics::mean_of;
 /// Successors of a node, r in the paper.
 pub(super) const SUCCESSORS: usize = 4;
 /// Nodes from which the chain takes a step.
-const STARTS: usize = 24;
+const SAMPLED_NODES: usize = 24;
 /// Biases that are tried, from 0 to 1/r.
 const BIASES: usize = 41;
 
@@ -24,7 +24,7 @@ pub struct PropagationErrors {
     pub biased: f64,
 }
 
-/// One step of the chain, and what the low-rank map makes of it.
+/// One step of the chain, exact and through the low-rank map.
 struct Step {
     /// G' v
     exact: Vec<f64>,
@@ -66,8 +66,8 @@ impl Step {
     }
 }
 
-/// The errors of a step from `node` of the chain that goes to each of a node's `successors` alike. `p` is P `(n, d)`,
-/// the codes of the nodes: D = G' P, E = P^T.
+/// The errors of a step from `node` of the chain that goes to each of a node's `successors` with equal probability. `p`
+/// is P `(n, d)`, the codes of the nodes: D = G' P, E = P^T.
 pub fn propagation_errors(successors: &[Vec<usize>], p: &[f64], bias: f64, node: usize) -> PropagationErrors {
     Step::new(successors, p, node).errors(bias)
 }
@@ -77,7 +77,7 @@ pub fn propagation_errors(successors: &[Vec<usize>], p: &[f64], bias: f64, node:
 pub fn markov(n: usize, seed: u64) -> Curves {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let successors = random_chain(n, &mut rng);
-    let starts = index::sample(&mut rng, n, STARTS.min(n)).into_vec();
+    let starts = index::sample(&mut rng, n, SAMPLED_NODES.min(n)).into_vec();
     let ranks = ranks(n);
     let mut values: [Vec<f64>; 3] = Default::default();
     for d in &ranks {

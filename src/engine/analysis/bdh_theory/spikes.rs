@@ -94,8 +94,8 @@ impl SpikingGraph {
         Rounds { a, sigma: grown, y, x }
     }
 
-    /// The rounds with this many spikes of each variable a round: what was counted over what was sent. The rates of a round are
-    /// those that were counted in the round before.
+    /// The rounds with rates estimated from this many spikes of each variable in each round: the number of spikes that
+    /// arrived over the number sent. A round uses the rates that the previous round counted.
     pub fn spiking(&self, rates: &Rates, spikes: usize, rng: &mut ChaCha8Rng) -> Rounds {
         let Rates { x, y, sigma } = rates;
         let count = spikes.max(1) as f64;
@@ -103,7 +103,7 @@ impl SpikingGraph {
         for _ in 0..spikes.max(1) {
             let (x, y) = (sample_spikes(x, rng), sample_spikes(y, rng));
             for (k, link) in self.synapses.iter().enumerate() {
-                // each edge has a coin for what it lets through, and one for what it keeps
+                // each edge draws once for a spike to A and once for the growth of its state
                 let (passes, is_kept) = (rng.random::<f64>() < sigma[k], rng.random::<f64>() < link.weight);
                 a[link.to] += f64::from(u8::from(x[link.from] && passes));
                 grown[k] += f64::from(u8::from(x[link.from] && y[link.to] && is_kept));
@@ -190,7 +190,7 @@ const THRESHOLD: f64 = 4.0;
 /// Inhibitory input per step of the neurons in [`integrate_and_fire`], 0 to 1.
 const INHIBITION: f64 = 0.4;
 /// The share of its potential that leaks away from a neuron in a step.
-const LEAK: f64 = 0.02;
+const LEAK_SHARE: f64 = 0.02;
 
 /// The firing rate of a neuron times [`THRESHOLD`], in units of the input per step; `drive` is its excitatory input less
 /// its inhibitory one, per step. The potential integrates the input, loses the share `leak` in each step, never falls
@@ -212,9 +212,9 @@ fn firing_rate(drive: f64, leak: f64, steps: usize, mut rng: Option<&mut ChaCha8
     THRESHOLD * count as f64 / steps.max(1) as f64
 }
 
-/// The rate of an integrate-and-fire neuron over its net input e - i, beside max(e - i, 0): exact without a leak,
-/// shifted with one, and above it near the threshold where the input comes as spikes. Each rate is a mean over 64 n
-/// steps.
+/// The rate of an integrate-and-fire neuron over its net input e - i, compared with max(e - i, 0): exact without a
+/// leak, shifted with one, and above it near the threshold where the input comes as spikes. Each rate is a mean over 64
+/// n steps.
 pub fn integrate_and_fire(n: usize, seed: u64) -> Curves {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let drives: Vec<f64> = (-8..=12).map(|k| f64::from(k) * 0.05).collect();
@@ -224,7 +224,7 @@ pub fn integrate_and_fire(n: usize, seed: u64) -> Curves {
     let curves = [
         ("(e \u{2212} i)\u{207a}".to_owned(), drives.iter().map(|drive| drive.max(0.0)).collect()),
         ("integrate and fire".to_owned(), rates(0.0)),
-        (format!("with a leak of {LEAK}"), rates(LEAK)),
+        (format!("with a leak of {LEAK_SHARE}"), rates(LEAK_SHARE)),
         ("input as spikes".to_owned(), spiking),
     ];
     Curves::new(drives.clone(), curves)

@@ -11,7 +11,7 @@
 
 use super::{
     critical_manifold::CriticalManifold,
-    fenichel::{FITTED, MAX_TIME, critical_x, epsilons, limits, longest_stretch},
+    fenichel::{MAX_FITTED_EPS, MAX_TIME, critical_x, epsilons, limits, longest_stretch},
     system::{Bounds, FastSlowPlane, Point},
     trajectory::{SolveLimits, StopReason, solve, solve_moving},
 };
@@ -40,7 +40,7 @@ pub struct MultiscaleErrors {
     pub points: Vec<MultiscaleError>,
     /// The slow time after which they are taken.
     pub time: f64,
-    /// d log(error) / d log(eps) of averaging, fitted to the eps up to [`FITTED`]; the theorem predicts 1.
+    /// d log(error) / d log(eps) of averaging, fitted to the eps up to [`MAX_FITTED_EPS`]; the theorem predicts 1.
     pub averaged_slope: f64,
     /// The order in H of the splitting at the smallest eps that has a solution, from its two numbers of steps; the
     /// theorem predicts 1. Not finite where an error is 0.
@@ -66,7 +66,7 @@ pub fn multiscale_errors(
     let at = |epsilon: f64| -> Option<MultiscaleError> {
         let limits = limits(epsilon, time, bounds);
         let exact = solve(plane, start, &limits);
-        let exact = exact.points.last().copied().filter(|_| exact.end == StopReason::TimeIsUp)?;
+        let exact = exact.points.last().copied().filter(|_| exact.end == StopReason::EndTime)?;
         let off = |[x, y]: Point| (x - exact[0]).hypot(y - exact[1]);
         let [coarse, fine] = SPLITTING_STEPS.map(|steps| {
             let step = SolveLimits { until: time / steps as f64, tolerance: 1e-8, ..limits };
@@ -76,7 +76,7 @@ pub fn multiscale_errors(
         [found.averaged, found.splitting[0], found.splitting[1]].iter().all(|e| e.is_finite()).then_some(found)
     };
     let points: Vec<MultiscaleError> = epsilons().filter_map(at).collect();
-    let fitted = points.iter().filter(|p| p.epsilon <= FITTED && p.averaged > 0.0);
+    let fitted = points.iter().filter(|p| p.epsilon <= MAX_FITTED_EPS && p.averaged > 0.0);
     let (x, y): (Vec<f64>, Vec<f64>) = fitted.map(|p| (p.epsilon.ln(), p.averaged.ln())).unzip();
     let averaged_slope = least_squares_slope(&x, &y);
     let [coarse, fine] = points.first()?.splitting;
@@ -103,21 +103,22 @@ pub fn averaged(plane: &FastSlowPlane, start: Point, step: f64, steps: usize) ->
     path
 }
 
-/// Lie splitting: `steps` times x alone and then y alone, each for the time of `step`. `None` where a part has no solution.
+/// Lie splitting: `steps` times x alone and then y alone, each for the time of `step`. `None` if a part has no
+/// solution.
 pub fn lie_splitting(plane: &FastSlowPlane, start: Point, step: &SolveLimits, steps: usize) -> Option<Point> {
     let alone = |from: Point, moves: [f64; 2]| {
         let part = solve_moving(plane, from, step, moves);
-        part.points.last().copied().filter(|_| part.end == StopReason::TimeIsUp)
+        part.points.last().copied().filter(|_| part.end == StopReason::EndTime)
     };
     (0..steps).try_fold(start, |p, _| alone(alone(p, [1.0, 0.0])?, [0.0, 1.0]))
 }
 
 /// The time that the averaged system takes along a stretch, by the midpoint rule, but [`MAX_TIME`] at most.
 fn time_along(plane: &FastSlowPlane, [start, end]: [Point; 2]) -> Option<f64> {
-    const PARTS: u32 = 64;
+    const SUBSTEPS: u32 = 64;
     let (mut x, mut time) = (start[0], 0.0);
-    let width = (end[1] - start[1]) / f64::from(PARTS);
-    for part in 0..PARTS {
+    let width = (end[1] - start[1]) / f64::from(SUBSTEPS);
+    for part in 0..SUBSTEPS {
         let y = start[1] + (f64::from(part) + 0.5) * width;
         x = critical_x(plane, [x, y])?;
         time += width / plane.g([x, y]);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use super::{Bounds, FastSlowPlane, PlaneError, Point};
 
 /// Cells along each side.
-const CELLS: usize = 120;
+const GRID_CELLS: usize = 120;
 const BISECTIONS: usize = 48;
 
 /// A connected part of the manifold on which f_x has one sign.
@@ -42,13 +42,13 @@ impl CriticalManifold {
         let crossings = crossings(plane, bounds)?;
         let mut manifold = Self::default();
         for line in polylines(&crossings) {
-            manifold.part(plane, bounds, &line)?;
+            manifold.append_branches(plane, bounds, &line)?;
         }
         Ok(manifold)
     }
 
     /// Appends a line, parted where f_x changes its sign.
-    fn part(&mut self, plane: &FastSlowPlane, bounds: &Bounds, line: &[Point]) -> Result<(), PlaneError> {
+    fn append_branches(&mut self, plane: &FastSlowPlane, bounds: &Bounds, line: &[Point]) -> Result<(), PlaneError> {
         let slopes: Vec<f64> = line.iter().map(|p| plane.f_x(*p)).collect();
         if let Some(at) = slopes.iter().position(|s| !s.is_finite()) {
             return Err(not_finite("f_x", line[at], bounds));
@@ -76,25 +76,25 @@ fn not_finite(formula: &'static str, [x, y]: Point, bounds: &Bounds) -> PlaneErr
 
 /// The points at which f = 0 crosses the edges of the grid.
 fn crossings(plane: &FastSlowPlane, bounds: &Bounds) -> Result<Crossings, PlaneError> {
-    let share = |i: usize| i as f64 / CELLS as f64;
+    let share = |i: usize| i as f64 / GRID_CELLS as f64;
     let corner = |i: usize, j: usize| bounds.at(share(i), share(j));
-    let mut values = vec![0.0; (CELLS + 1) * (CELLS + 1)];
+    let mut values = vec![0.0; (GRID_CELLS + 1) * (GRID_CELLS + 1)];
     let mut is_fast = false;
-    for j in 0..=CELLS {
-        for i in 0..=CELLS {
+    for j in 0..=GRID_CELLS {
+        for i in 0..=GRID_CELLS {
             let p = corner(i, j);
             let f = plane.f(p);
             for (formula, value) in [("f", f), ("g", plane.g(p))] {
                 ensure!(value.is_finite(), not_finite(formula, p, bounds));
             }
-            values[j * (CELLS + 1) + i] = f;
-            is_fast |= i > 0 && f != values[j * (CELLS + 1) + i - 1];
+            values[j * (GRID_CELLS + 1) + i] = f;
+            is_fast |= i > 0 && f != values[j * (GRID_CELLS + 1) + i - 1];
         }
     }
-    ensure!(is_fast, PlaneError::NothingFast);
-    let is_above = |i: usize, j: usize| values[j * (CELLS + 1) + i] >= 0.0;
+    ensure!(is_fast, PlaneError::NoFastVariable);
+    let is_above = |i: usize, j: usize| values[j * (GRID_CELLS + 1) + i] >= 0.0;
     let mut found = Crossings { places: BTreeMap::new(), pairs: vec![] };
-    for (i, j) in (0..CELLS).flat_map(|j| (0..CELLS).map(move |i| (i, j))) {
+    for (i, j) in (0..GRID_CELLS).flat_map(|j| (0..GRID_CELLS).map(move |i| (i, j))) {
         // The neighbours below, right, above and left, with the corners that each edge joins.
         let around = [
             ((i, j, false), (i, j), (i + 1, j)),
@@ -115,7 +115,8 @@ fn crossings(plane: &FastSlowPlane, bounds: &Bounds) -> Result<Crossings, PlaneE
             [a, b] => found.pairs.push([a, b]),
             [below, right, above, left] => {
                 // A saddle: the value in its middle says which corners are joined.
-                let middle = plane.f(bounds.at((i as f64 + 0.5) / CELLS as f64, (j as f64 + 0.5) / CELLS as f64));
+                let centre = |k: usize| (k as f64 + 0.5) / GRID_CELLS as f64;
+                let middle = plane.f(bounds.at(centre(i), centre(j)));
                 let joins_lower_left = (middle >= 0.0) == is_above(i, j);
                 let pairs =
                     if joins_lower_left { [[below, right], [above, left]] } else { [[below, left], [above, right]] };

@@ -35,20 +35,20 @@ pub struct ManifoldDistance {
 pub struct ManifoldDistances {
     /// The distances, one entry for each eps.
     pub points: Vec<ManifoldDistance>,
-    /// d log(distance) / d log(eps), fitted to the eps up to [`FITTED`]; the theorem's are 1 and 2.
+    /// d log(distance) / d log(eps), fitted to the eps up to [`MAX_FITTED_EPS`]; the theorem's are 1 and 2.
     pub slopes: [f64; 2],
 }
 
 /// The largest eps to which slopes are fitted: the theorem is about small ones.
-pub const FITTED: f64 = 0.02;
+pub const MAX_FITTED_EPS: f64 = 0.02;
 const MIN_EPSILON: f64 = 1e-3;
-const STEPS_A_DECADE: i32 = 5;
+const STEPS_PER_DECADE: i32 = 5;
 /// A stretch stays away from folds: f_x is at least this share of its largest on the branch.
 const HYPERBOLIC: f64 = 0.35;
 /// A stretch takes no longer than this, in slow time.
 pub(super) const MAX_TIME: f64 = 1.0;
 /// Share of the stretch after which whatever was off the manifold at the start has gone.
-const SETTLED: f64 = 0.4;
+const SETTLED_SHARE: f64 = 0.4;
 
 /// Solves a trajectory along a stretch of a stable branch for each eps. `None` where no stable branch has such a stretch.
 pub fn manifold_distances(
@@ -59,7 +59,7 @@ pub fn manifold_distances(
     let stretch = longest_stretch(plane, manifold)?;
     let points: Vec<ManifoldDistance> = epsilons().filter_map(|e| distance_at(plane, bounds, stretch, e)).collect();
     let slope = |of: fn(&ManifoldDistance) -> f64| {
-        let fitted = points.iter().filter(|p| p.epsilon <= FITTED && of(p) > 0.0);
+        let fitted = points.iter().filter(|p| p.epsilon <= MAX_FITTED_EPS && of(p) > 0.0);
         let (x, y): (Vec<f64>, Vec<f64>) = fitted.map(|p| (p.epsilon.ln(), of(p).ln())).unzip();
         least_squares_slope(&x, &y)
     };
@@ -69,8 +69,8 @@ pub fn manifold_distances(
 
 /// The eps at which everything is measured, from 1e-3 to 1.
 pub(super) fn epsilons() -> impl Iterator<Item = f64> {
-    let steps = (-f64::from(STEPS_A_DECADE) * MIN_EPSILON.log10()).round() as i32;
-    (0..=steps).map(|i| MIN_EPSILON * 10f64.powf(f64::from(i) / f64::from(STEPS_A_DECADE)))
+    let steps = (-f64::from(STEPS_PER_DECADE) * MIN_EPSILON.log10()).round() as i32;
+    (0..=steps).map(|i| MIN_EPSILON * 10f64.powf(f64::from(i) / f64::from(STEPS_PER_DECADE)))
 }
 
 /// The part of a stable branch, away from folds and of one sign of g, over which y changes most.
@@ -88,9 +88,9 @@ pub(super) fn longest_stretch(plane: &FastSlowPlane, manifold: &CriticalManifold
             let (first, last) = (run[0], run[run.len() - 1]);
             let goes_up = sign(&first) > 0;
             let stretch = if goes_up == (last[1] > first[1]) {
-                [first, reached(plane, run.iter())]
+                [first, point_after_stretch(plane, run.iter())]
             } else {
-                [last, reached(plane, run.iter().rev())]
+                [last, point_after_stretch(plane, run.iter().rev())]
             };
             if best.is_none_or(|b| length(stretch) > length(b)) {
                 best = Some(stretch);
@@ -101,7 +101,7 @@ pub(super) fn longest_stretch(plane: &FastSlowPlane, manifold: &CriticalManifold
 }
 
 /// The distance that the slow flow covers along these points in the time that a stretch takes.
-fn reached<'a>(plane: &FastSlowPlane, mut points: impl Iterator<Item = &'a Point>) -> Point {
+fn point_after_stretch<'a>(plane: &FastSlowPlane, mut points: impl Iterator<Item = &'a Point>) -> Point {
     let mut at = points.next().copied().unwrap_or_default();
     let mut time = 0.0;
     for p in points {
@@ -131,7 +131,7 @@ fn distance_at(plane: &FastSlowPlane, bounds: &Bounds, stretch: [Point; 2], epsi
     let has_come_through = trajectory.points.last().is_some_and(|p| (p[1] - start[1]).abs() >= 0.99 * length);
     for p in &trajectory.points {
         let way = (p[1] - start[1]).abs() / length;
-        if (SETTLED..=1.0).contains(&way) {
+        if (SETTLED_SHARE..=1.0).contains(&way) {
             let critical = [critical_x(plane, *p)?, p[1]];
             let correction = epsilon * first_order_correction(plane, critical);
             found.to_critical = found.to_critical.max((p[0] - critical[0]).abs());

@@ -41,31 +41,31 @@ pub enum PlaneError {
     Pole { formula: &'static str, x: f64, y: f64 },
     /// The right-hand side f does not depend on x.
     #[error("f does not depend on x here, so nothing is fast: put x into f")]
-    NothingFast,
+    NoFastVariable,
 }
 
 /// A formula, with where its variables are among [`NAMES`].
 #[derive(Debug, Clone, PartialEq)]
 struct Formula {
     expression: FlatEx<f64>,
-    places: Vec<usize>,
+    argument_indices: Vec<usize>,
 }
 
 impl Formula {
     fn new(expression: FlatEx<f64>, formula: &'static str) -> Result<Self, PlaneError> {
-        let mut places = vec![];
+        let mut argument_indices = vec![];
         for name in expression.var_names() {
             let place = NAMES.iter().position(|known| known == name);
-            places.push(place.ok_or_else(|| PlaneError::UnknownName { formula, name: name.clone() })?);
+            argument_indices.push(place.ok_or_else(|| PlaneError::UnknownName { formula, name: name.clone() })?);
         }
-        Ok(Self { expression, places })
+        Ok(Self { expression, argument_indices })
     }
 
-    /// NaN where it has no value.
+    /// The value at these arguments, or NaN where the formula is undefined.
     fn at(&self, values: [f64; 3]) -> f64 {
         let mut given = [0.0; 3];
-        given.iter_mut().zip(&self.places).for_each(|(slot, place)| *slot = values[*place]);
-        self.expression.eval(&given[..self.places.len()]).unwrap_or(f64::NAN)
+        given.iter_mut().zip(&self.argument_indices).for_each(|(slot, place)| *slot = values[*place]);
+        self.expression.eval(&given[..self.argument_indices.len()]).unwrap_or(f64::NAN)
     }
 
     fn derivative(&self, name: &str, formula: &'static str) -> Result<Self, PlaneError> {
@@ -78,7 +78,7 @@ impl Formula {
     }
 }
 
-/// f and g as a person wrote them.
+/// The right-hand sides f and g as the user typed them, with their derivatives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formulas {
     /// f, f_x, f_y.

@@ -1,4 +1,4 @@
-//! The right-hand sides f and g and their derivatives. It does not solve them.
+//! The right-hand sides f and g and their derivatives; other modules solve them.
 
 use std::sync::Arc;
 
@@ -107,12 +107,12 @@ impl Bounds {
         self.y[1] - self.y[0]
     }
 
-    /// The point at these shares of the way across and up.
+    /// The point at these fractions of the width and the height.
     pub fn at(&self, across: f64, up: f64) -> Point {
         [self.x[0] + across * self.width(), self.y[0] + up * self.height()]
     }
 
-    /// Larger by this share of its size on every side.
+    /// The bounds, extended on every side by this share of their size.
     pub fn expanded(&self, share: f64) -> Self {
         let (dx, dy) = (share * self.width(), share * self.height());
         Self { x: [self.x[0] - dx, self.x[1] + dx], y: [self.y[0] - dy, self.y[1] + dy] }

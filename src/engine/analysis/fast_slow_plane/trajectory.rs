@@ -8,8 +8,8 @@ use super::system::{Bounds, FastSlowPlane, Point};
 const GAMMA: f64 = 0.5;
 const MAX_GROWTH: f64 = 5.0;
 const MIN_GROWTH: f64 = 0.2;
-/// A step shorter than this share of the span is not a step.
-const SHORTEST: f64 = 1e-15;
+/// The smallest step as a share of the time span.
+const MIN_STEP_SHARE: f64 = 1e-15;
 
 /// The parameters of a trajectory's solve, with the limits where it ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,13 +18,13 @@ pub struct SolveLimits {
     pub epsilon: f64,
     /// Error of a step, absolute and relative to the state.
     pub tolerance: f64,
-    /// The slow time at which it ends.
+    /// The slow time at which the trajectory ends.
     pub until: f64,
     /// Longest step, in slow time.
     pub longest_step: f64,
     /// The largest number of attempted steps.
     pub max_steps: usize,
-    /// The bounds outside of which it ends.
+    /// The bounds; a trajectory that leaves them ends.
     pub bounds: Bounds,
 }
 
@@ -32,11 +32,11 @@ pub struct SolveLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
     /// The end of the time span was reached.
-    TimeIsUp,
+    EndTime,
     /// The trajectory left its bounds.
     LeftBounds,
-    /// The step budget is spent, or no step is short enough.
-    GaveUp,
+    /// The largest number of steps was reached, or even the smallest step is not accurate enough.
+    StepLimit,
 }
 
 /// Points of a trajectory, one an accepted step.
@@ -57,7 +57,7 @@ pub fn solve(plane: &FastSlowPlane, start: Point, limits: &SolveLimits) -> Traje
 
 /// Same as [`solve`], with the velocities of x and y times `moves`: 0 holds a variable.
 pub(super) fn solve_moving(plane: &FastSlowPlane, start: Point, limits: &SolveLimits, moves: [f64; 2]) -> Trajectory {
-    let mut trajectory = Trajectory { times: vec![0.0], points: vec![start], end: StopReason::TimeIsUp };
+    let mut trajectory = Trajectory { times: vec![0.0], points: vec![start], end: StopReason::EndTime };
     let (mut time, mut point) = (0.0, start);
     let mut step = (1e-3 * limits.epsilon).min(limits.longest_step);
     for _ in 0..limits.max_steps {
@@ -75,13 +75,13 @@ pub(super) fn solve_moving(plane: &FastSlowPlane, start: Point, limits: &SolveLi
                 trajectory.end = StopReason::LeftBounds;
                 return trajectory;
             }
-        } else if step < SHORTEST * limits.until {
+        } else if step < MIN_STEP_SHARE * limits.until {
             break;
         }
         step *= growth.clamp(MIN_GROWTH, MAX_GROWTH);
     }
     if time < limits.until {
-        trajectory.end = StopReason::GaveUp;
+        trajectory.end = StopReason::StepLimit;
     }
     trajectory
 }
@@ -115,7 +115,7 @@ fn rodas3(plane: &FastSlowPlane, p: Point, step: f64, limits: &SolveLimits, move
 }
 
 /// The slow time after which a trajectory is taken to have settled, and over which it is then observed.
-const SETTLING: f64 = 24.0;
+const SETTLING_TIME: f64 = 24.0;
 const WATCH_TIME: f64 = 24.0;
 /// If x varies by less than this while it is observed, the trajectory is at rest.
 const REST_RANGE: f64 = 1e-3;
@@ -151,9 +151,9 @@ pub fn long_term(plane: &FastSlowPlane, start: Point, epsilon: f64) -> LongTermB
         max_steps: 60_000,
         bounds: plane.bounds().expanded(2.0),
     };
-    let settling = solve(plane, start, &limits(SETTLING));
+    let settling = solve(plane, start, &limits(SETTLING_TIME));
     let settled = match (settling.end, settling.points.last()) {
-        (StopReason::TimeIsUp, Some(settled)) => *settled,
+        (StopReason::EndTime, Some(settled)) => *settled,
         (StopReason::LeftBounds, _) => return LongTermBehaviour::Leaves,
         _ => return LongTermBehaviour::Undecided,
     };

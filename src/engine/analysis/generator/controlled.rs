@@ -19,7 +19,7 @@ pub struct Control {
 pub struct ControlledGenerator {
     base: Generator,
     /// The tilts, n x n for each number of y.
-    tilts: Vec<Vec<f64>>,
+    control_coefficients: Vec<Vec<f64>>,
 }
 
 impl ControlledGenerator {
@@ -27,10 +27,10 @@ impl ControlledGenerator {
     pub fn new(base: Generator, control: Control, seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x7469_6C74);
         let size = base.matrix().len();
-        let tilts = (0..control.dims)
+        let control_coefficients = (0..control.dims)
             .map(|_| (0..size).map(|_| control.strength * rng.random_range(-1.0..=1.0)).collect())
             .collect();
-        Self { base, tilts }
+        Self { base, control_coefficients }
     }
 
     /// The rates at y = 0.
@@ -40,7 +40,7 @@ impl ControlledGenerator {
 
     /// The number of components of y.
     pub fn dims(&self) -> usize {
-        self.tilts.len()
+        self.control_coefficients.len()
     }
 
     /// A(y); numbers that y lacks are 0.
@@ -48,7 +48,7 @@ impl ControlledGenerator {
     /// # Errors
     /// If y is so large that a rate overflows.
     pub fn at(&self, y: &[f64]) -> Result<Generator, GeneratorError> {
-        let tilt = |at: usize| -> f64 { self.tilts.iter().zip(y).map(|(tilt, y)| tilt[at] * y).sum() };
+        let tilt = |at: usize| -> f64 { self.control_coefficients.iter().zip(y).map(|(tilt, y)| tilt[at] * y).sum() };
         let tilted = |(at, rate): (usize, &f64)| if *rate == 0.0 { 0.0 } else { rate * tilt(at).exp() };
         Generator::from_rates(self.base.len(), self.base.matrix().iter().enumerate().map(tilted).collect())
     }

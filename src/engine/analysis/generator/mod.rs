@@ -57,10 +57,10 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator from rates, row by row; the diagonal of `rates` is ignored.
+    /// Builds a generator from rates, row by row; the diagonal of `rates` is ignored.
     ///
     /// # Errors
-    /// If they do not fill a matrix of 2 to [`MAX_STATES`] states, or a rate is negative or no number.
+    /// If they do not fill a matrix of 2 to [`MAX_STATES`] states, or a rate is negative or not a number.
     pub fn from_rates(n: usize, mut rates: Vec<f64>) -> Result<Self, GeneratorError> {
         ensure!((2..=MAX_STATES).contains(&n), GeneratorError::Size(n));
         ensure!(rates.len() == n * n, GeneratorError::NotSquare { n, values: rates.len() });
@@ -115,10 +115,10 @@ impl Generator {
         self.rates[to * self.n + from]
     }
 
-    /// Another with one rate changed; the diagonal follows.
+    /// A copy with one rate changed and the diagonal adjusted.
     ///
     /// # Errors
-    /// If the rate is negative or no number, or the states are the same or none of this generator's.
+    /// If the rate is negative or not a number, or the states are equal or out of range.
     pub fn with_rate(&self, from: usize, to: usize, rate: f64) -> Result<Self, GeneratorError> {
         let missing = |from, to| format!("there is no rate from state {from} to state {to} among {} states", self.n);
         ensure!(from != to && from.max(to) < self.n, GeneratorError::Text(missing(from + 1, to + 1)));
@@ -128,7 +128,7 @@ impl Generator {
     }
 
     /// A copy without the rates between the first half of the states and the others.
-    pub fn cut(&self) -> Self {
+    pub fn without_bridge(&self) -> Self {
         let (n, half) = (self.n, self.n / 2);
         let kept = |at: usize| (at / n < half) == (at % n < half);
         let rates = (0..n * n).map(|at| if kept(at) { self.rates[at] } else { 0.0 }).collect();

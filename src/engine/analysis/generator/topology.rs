@@ -35,9 +35,9 @@ pub struct TopologySettings {
 }
 
 /// Rates are drawn evenly from this range.
-const RATES: std::ops::Range<f64> = 0.2..2.0;
+const RATE_RANGE: std::ops::Range<f64> = 0.2..2.0;
 /// Rate across the bridge between two clusters.
-const BRIDGE: f64 = 0.02;
+const BRIDGE_RATE: f64 = 0.02;
 
 impl TopologySettings {
     /// Draws a generator.
@@ -51,14 +51,14 @@ impl TopologySettings {
         let mut rates = vec![0.0; n * n];
         for (to, from) in (0..n * n).map(|at| (at / n, at % n)) {
             // Both are drawn for every pair, so that a rate does not depend on which other rates exist.
-            let (rate, chance) = (rng.random_range(RATES), rng.random::<f64>());
+            let (rate, chance) = (rng.random_range(RATE_RANGE), rng.random::<f64>());
             let is_next = from.abs_diff(to) == 1;
             let half = n / 2;
             rates[to * n + from] = match self.topology {
                 Topology::Ring if is_next || from.abs_diff(to) == n - 1 => rate,
                 Topology::BirthDeath if is_next => rate,
                 Topology::TwoClusters if (from < half) == (to < half) => rate,
-                Topology::TwoClusters if from.min(to) + 1 == half && from.max(to) == half => BRIDGE,
+                Topology::TwoClusters if from.min(to) + 1 == half && from.max(to) == half => BRIDGE_RATE,
                 Topology::Random if chance >= self.sparsity => rate,
                 _ => 0.0,
             };
@@ -78,7 +78,7 @@ mod tests {
             for states in 2..=MAX_STATES {
                 let a = TopologySettings { topology, states, sparsity: 0.0 }.draw(1).unwrap();
                 assert_eq!(classes(&a).len(), 1, "{topology:?} of {states}");
-                assert!(classes(&a.cut()).len() > 1, "{topology:?} of {states}, cut");
+                assert!(classes(&a.without_bridge()).len() > 1, "{topology:?} of {states}, cut");
             }
         }
     }

@@ -59,7 +59,7 @@ impl Search {
 /// Communities that a perturbation dissolves.
 const DISSOLVED: usize = 2;
 
-/// Rounds that gain less than this much modularity are the last.
+/// The search ends after a round that gains less modularity than this.
 const MIN_GAIN: f64 = 1e-5;
 
 /// The best partition found. The same for the same graph and search, however many threads there are.
@@ -191,9 +191,9 @@ impl CommunityWeights {
 
 fn one_run(graph: &Graph, whole: &Level, search: Search, rng: &mut ChaCha8Rng) -> Vec<u32> {
     let alone = (0..whole.nodes() as u32).collect();
-    let (mut best, mut most) = improved(graph, whole, alone, search.rounds, rng);
+    let (mut best, mut most) = improve_partition(graph, whole, alone, search.rounds, rng);
     for _ in 0..search.perturbations(graph) {
-        let (of, modularity) = improved(graph, whole, dissolved(&best, rng), search.rounds, rng);
+        let (of, modularity) = improve_partition(graph, whole, dissolve_two(&best, rng), search.rounds, rng);
         if modularity > most {
             (best, most) = (of, modularity);
         }
@@ -202,7 +202,13 @@ fn one_run(graph: &Graph, whole: &Level, search: Search, rng: &mut ChaCha8Rng) -
 }
 
 /// Rounds from a partition on, until one gains nothing; and the modularity then.
-fn improved(graph: &Graph, whole: &Level, mut of: Vec<u32>, rounds: usize, rng: &mut ChaCha8Rng) -> (Vec<u32>, f64) {
+fn improve_partition(
+    graph: &Graph,
+    whole: &Level,
+    mut of: Vec<u32>,
+    rounds: usize,
+    rng: &mut ChaCha8Rng,
+) -> (Vec<u32>, f64) {
     let mut last = f64::NEG_INFINITY;
     for _ in 0..rounds.max(1) {
         of = one_round(whole, &of, rng);
@@ -216,9 +222,9 @@ fn improved(graph: &Graph, whole: &Level, mut of: Vec<u32>, rounds: usize, rng: 
     (of, last)
 }
 
-/// A partition of which two communities are dissolved into single nodes: what was put together wrongly early on can come
-/// together otherwise.
-fn dissolved(of: &[u32], rng: &mut ChaCha8Rng) -> Vec<u32> {
+/// Dissolves two communities of a partition into single nodes, so that nodes that were merged wrongly early on can be
+/// separated.
+fn dissolve_two(of: &[u32], rng: &mut ChaCha8Rng) -> Vec<u32> {
     let mut communities: Vec<u32> = of.to_vec();
     communities.sort_unstable();
     communities.dedup();

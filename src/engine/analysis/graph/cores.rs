@@ -12,9 +12,9 @@ impl AddAssign for UnitWeight {
     fn add_assign(&mut self, _: Self) {}
 }
 
-/// The largest k for which each node is in the k-core: the largest part of the graph in which everybody
-/// has at least k others. Loops do not count, nor does the way an arc points. Batagelj and Zaversnik,
-/// arXiv cs/0310049: peel by rising degree, in time proportional to the arcs.
+/// The largest k for which each node is in the k-core: the largest part of the graph in which every node has at least k
+/// neighbours. Loops do not count, nor does the way an arc points. Batagelj and Zaversnik, arXiv cs/0310049: peel by
+/// rising degree, in time proportional to the arcs.
 pub fn coreness(graph: &Graph) -> Vec<u32> {
     let n = graph.nodes();
     let others = graph.iter().filter(|(a, b, _)| a != b);

@@ -1,4 +1,4 @@
-//! Newman's modularity of a given partition. It does not look for one.
+//! Newman's modularity of a given partition.
 
 use super::Graph;
 

@@ -1,4 +1,4 @@
-//! Graphs that chance alone would give, with the same number of edges: what a modularity has to beat.
+//! Random graphs with the same number of edges, whose modularity a graph is compared with.
 
 use rand::{Rng, SeedableRng, seq::index};
 use rand_chacha::ChaCha8Rng;
@@ -69,8 +69,8 @@ pub fn factor(rows: usize, width: usize, seed: u64) -> Vec<f32> {
     values
 }
 
-/// Random directions with the lengths of the given rows: a factor that keeps how strong each node is and
-/// forgets where it points. `given` is `(rows, width)`, row-major.
+/// Random directions with the lengths of the given rows: a factor that preserves the strength of each node and
+/// randomises its direction. `given` is `(rows, width)`, row-major.
 pub fn norm_matched(given: &[f32], width: usize, seed: u64) -> Vec<f32> {
     let mut drawn = factor(given.len() / width.max(1), width, seed);
     let norm = |row: &[f32]| row.iter().map(|v| f64::from(*v) * f64::from(*v)).sum::<f64>().sqrt();

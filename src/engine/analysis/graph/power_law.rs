@@ -23,7 +23,7 @@ pub struct LognormalComparison {
     pub p: f64,
     /// Mean of the logarithm of the continuous variable that is rounded.
     pub mu: f64,
-    /// The standard deviation of the logarithm, beside the mean `mu`.
+    /// The standard deviation of the logarithm, whose mean is `mu`.
     pub sigma: f64,
 }
 
@@ -88,7 +88,7 @@ fn fit_tail(tail: &[(u32, f64)], k_min: u32) -> Option<PowerLaw> {
     let q = f64::from(k_min);
     // concave in alpha: d/d alpha = 0 by halving on a difference would lose digits, so search the top
     let likelihood = |alpha: f64| -zeta(alpha, q).ln() - alpha * mean_log;
-    let alpha = highest(likelihood, 1.0 + 1e-6, 30.0);
+    let alpha = golden_section_max(likelihood, 1.0 + 1e-6, 30.0);
     let whole = zeta(alpha, q);
     let (mut seen, mut distance) = (0.0, 0f64);
     for (k, c) in tail {
@@ -102,8 +102,8 @@ fn fit_tail(tail: &[(u32, f64)], k_min: u32) -> Option<PowerLaw> {
     Some(PowerLaw { alpha, k_min, tail: n as usize, distance })
 }
 
-/// The fit whose beginning makes it closest to the sample, among those that leave at least `min_tail`
-/// observations.
+/// The fit whose lower bound `k_min` gives the smallest distance to the sample, among the bounds that leave at least
+/// `min_tail` observations.
 pub fn fit(sample: &[u32], min_tail: usize) -> Option<PowerLaw> {
     let all = counted(sample, 1);
     let mut left: f64 = all.iter().map(|(_, c)| c).sum();
@@ -122,8 +122,8 @@ pub fn fit(sample: &[u32], min_tail: usize) -> Option<PowerLaw> {
     best
 }
 
-/// Golden section for the largest value of a function with one top.
-fn highest(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
+/// Golden-section search for the maximum of a unimodal function.
+fn golden_section_max(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     let inner = (5f64.sqrt() - 1.0) / 2.0;
     let (mut a, mut b) = (high - inner * (high - low), low + inner * (high - low));
     let (mut fa, mut fb) = (f(a), f(b));
@@ -143,7 +143,7 @@ fn highest(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
 
 /// ln P(from < Z <= to) of a standard normal variable, from the nearer tail so that small ones keep
 /// their digits.
-fn ln_between(from: f64, to: f64) -> f64 {
+fn ln_normal_probability(from: f64, to: f64) -> f64 {
     let upper = |z: f64| 0.5 * libm::erfc(z / std::f64::consts::SQRT_2);
     let p = if from > 0.0 { upper(from) - upper(to) } else { upper(-to) - upper(-from) };
     p.max(1e-300).ln()
@@ -152,7 +152,7 @@ fn ln_between(from: f64, to: f64) -> f64 {
 /// ln of the probability that a lognormal variable rounds to k, given that it rounds to k_min or more.
 fn ln_rounded(k: f64, k_min: u32, mu: f64, sigma: f64) -> f64 {
     let z = |x: f64| (x.ln() - mu) / sigma;
-    ln_between(z(k - 0.5), z(k + 0.5)) - ln_between(z(f64::from(k_min) - 0.5), f64::INFINITY)
+    ln_normal_probability(z(k - 0.5), z(k + 0.5)) - ln_normal_probability(z(f64::from(k_min) - 0.5), f64::INFINITY)
 }
 
 /// Compares a fitted law with the likeliest lognormal, rounded to whole numbers and cut off below k_min

@@ -27,19 +27,19 @@ choices! {
     /// The sign of the entries that make edges.
     #[derive(Default)]
     pub enum Sign {
-        /// G > beta.
+        /// An edge where G > beta.
         #[default]
         Excitatory = "excitatory",
-        /// G < -beta.
+        /// An edge where G < -beta.
         Inhibitory = "inhibitory",
-        /// |G| > beta.
+        /// An edge where |G| > beta.
         Both = "both",
     }
 }
 
 /// The largest entries of G, which become edges.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Strongest {
+pub struct TopEntries {
     /// The smallest size among them; every entry of G with a larger size is an edge too.
     pub beta: f32,
     /// (from, to, entry), by from and then to.
@@ -116,7 +116,7 @@ impl<'a> Product<'a> {
     }
 
     /// The distribution of the entries.
-    pub fn spread(&self) -> Spread {
+    pub fn spread(&self) -> EntryDistribution {
         let counts = Mutex::new(vec![0u64; BINS]);
         // sums of blocks are added in their order, so that threads do not change them
         let sums: Vec<[f64; 4]> = (0..self.blocks())
@@ -135,12 +135,13 @@ impl<'a> Product<'a> {
             })
             .collect();
         let total = sums.iter().fold([0.0; 4], |t, s| [t[0] + s[0], t[1] + s[1], t[2] + s[2], t[3] + s[3]]);
-        Spread { counts: counts.into_inner().unwrap_or_else(|e| e.into_inner()), powers: total, n: self.entries() }
+        let counts = counts.into_inner().unwrap_or_else(|e| e.into_inner());
+        EntryDistribution { counts, powers: total, n: self.entries() }
     }
 
     /// The `m` largest entries above 0, by size and then by place, or all there are. `spread` is this
     /// product's: it says where to begin. Memory is a few times `m`, whatever the entries are.
-    pub fn strongest(&self, m: usize, sign: Sign, spread: &Spread) -> Strongest {
+    pub fn strongest(&self, m: usize, sign: Sign, spread: &EntryDistribution) -> TopEntries {
         // one loop per sign, so that the search for the few entries above the threshold is vectorised
         match sign {
             Sign::Excitatory => self.largest(m, |g| g, spread.floor(m as u64, sign)),
@@ -149,7 +150,7 @@ impl<'a> Product<'a> {
         }
     }
 
-    fn largest(&self, m: usize, size: impl Fn(f32) -> f32 + Sync, floor: f32) -> Strongest {
+    fn largest(&self, m: usize, size: impl Fn(f32) -> f32 + Sync, floor: f32) -> TopEntries {
         const CHUNK: usize = 64;
         let found = Mutex::new(vec![]);
         (0..self.blocks()).into_par_iter().for_each(|block| {
@@ -178,15 +179,15 @@ impl<'a> Product<'a> {
         let beta = found.iter().map(|e| e.0).fold(f32::INFINITY, f32::min);
         let mut edges: Vec<_> = found.into_iter().map(|(_, i, j, g)| (i, j, g)).collect();
         edges.sort_unstable_by_key(|(i, j, _)| (*i, *j));
-        Strongest { beta: if edges.is_empty() { 0.0 } else { beta }, edges }
+        TopEntries { beta: if edges.is_empty() { 0.0 } else { beta }, edges }
     }
 
     /// The entries larger than `beta`, but no more than the `most` largest.
-    pub fn above(&self, beta: f32, most: usize, sign: Sign, spread: &Spread) -> Strongest {
-        let m = (spread.above(beta, sign).1 as usize).min(most);
+    pub fn entries_above(&self, beta: f32, most: usize, sign: Sign, spread: &EntryDistribution) -> TopEntries {
+        let m = (spread.count_above(beta, sign).1 as usize).min(most);
         let mut all = self.strongest(m, sign, spread);
         all.edges.retain(|(_, _, g)| sign.size(*g) > beta);
-        Strongest { beta, ..all }
+        TopEntries { beta, ..all }
     }
 }
 
@@ -229,7 +230,7 @@ fn bin_start(bin: usize) -> f32 {
 
 /// The entries of a product by size.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spread {
+pub struct EntryDistribution {
     counts: Vec<u64>,
     powers: [f64; 4],
     /// The number of entries.
@@ -249,7 +250,7 @@ pub struct Moments {
     pub kurtosis: f64,
 }
 
-impl Spread {
+impl EntryDistribution {
     /// Returns the moments; they are NaN without entries, and skewness and kurtosis also if all entries are equal.
     pub fn moments(&self) -> Moments {
         let n = self.n as f64;
@@ -283,7 +284,7 @@ impl Spread {
     }
 
     /// (at least, at most) this many entries are larger than `beta` >= 0; the two differ by one bin.
-    pub fn above(&self, beta: f32, sign: Sign) -> (u64, u64) {
+    pub fn count_above(&self, beta: f32, sign: Sign) -> (u64, u64) {
         let at = bin(beta.max(0.0));
         let surely: u64 = (at + 1..BINS).map(|b| self.counted(b, sign)).sum();
         (surely, surely + self.counted(at, sign))
@@ -317,7 +318,7 @@ impl Spread {
     }
 
     /// The size that all but a share of the entries stay below.
-    pub fn reach(&self, share: f64) -> f32 {
+    pub fn upper_quantile(&self, share: f64) -> f32 {
         self.floor((self.n as f64 * share).ceil().max(1.0) as u64, Sign::Both)
     }
 }
@@ -385,11 +386,11 @@ mod tests {
                 }
                 let beta = sizes[sizes.len() / 3] + 1e-4;
                 let count = sizes.iter().filter(|s| **s > beta).count();
-                assert_eq!(p.above(beta, usize::MAX, sign, &spread).edges.len(), count);
-                let (low, high) = spread.above(beta, sign);
+                assert_eq!(p.entries_above(beta, usize::MAX, sign, &spread).edges.len(), count);
+                let (low, high) = spread.count_above(beta, sign);
                 assert!(low as usize <= count && count <= high as usize);
             }
-            let histogram = spread.histogram(spread.reach(0.001), 50);
+            let histogram = spread.histogram(spread.upper_quantile(0.001), 50);
             assert!((histogram.iter().sum::<f64>() - n).abs() < 1e-6 * n);
         }
     }

@@ -91,7 +91,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
         check_count(graph.edges.len(), line)?;
         // every line brings its nodes, so that nothing waits for them
         for id in &edge.ends {
-            if !nodes.places.contains_key(id.as_str()) {
+            if !nodes.index_by_id.contains_key(id.as_str()) {
                 nodes.add(FileNode { id: id.clone(), ..FileNode::default() }, line)?;
             }
         }
@@ -124,7 +124,7 @@ fn edge(fields: &[Field], columns: &[Column], line: usize) -> Result<(PendingEdg
             Column::Value(name) if is_given => {
                 let value = match field.quoted {
                     true => AttributeValue::Text(field.text.clone()),
-                    false => AttributeValue::guess(&field.text),
+                    false => AttributeValue::infer(&field.text),
                 };
                 add_value(&mut values, name, value, line)?;
             }
@@ -145,7 +145,7 @@ fn header(fields: &[Field], line: usize) -> Result<Option<Vec<Column>>, GraphFil
     for field in fields {
         let known = Column::from_header(&field.text).filter(|column| !field.quoted && !columns.contains(column));
         if field.text.len() > LONGEST_NAME {
-            // no header, or none that can be shown
+            // the file has no header, or one that cannot be displayed
             return Ok(None);
         }
         columns.push(known.unwrap_or_else(|| Column::Value(field.text.clone())));

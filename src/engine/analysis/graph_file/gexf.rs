@@ -1,5 +1,5 @@
-//! GEXF 1.3 (gexf.net): nodes and edges with places, colours, sizes and named values. Of what it
-//! reads, 1.1 and 1.2 are alike.
+//! GEXF 1.3 (gexf.net): nodes and edges with places, colours, sizes and named values. Versions 1.1 and 1.2 do not
+//! differ in the parts that are read.
 
 use super::{
     AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, NamedValue, Nodes, PendingEdge, ValueColumns,
@@ -26,7 +26,7 @@ pub fn write(graph: &GraphFile) -> String {
         }
         xml.open("attributes", &[("class", class), ("mode", "static")]);
         for (i, (name, value_type)) in columns.all.iter().enumerate() {
-            // networkx stores the key that tells parallel edges apart under this name
+            // networkx stores the key that distinguishes parallel edges under this name
             let name = if class == "edge" && *name == "key" { NETWORKX_KEY } else { name };
             xml.empty("attribute", &[("id", &i.to_string()), ("title", name), ("type", value_type.name())]);
         }
@@ -84,7 +84,7 @@ fn write_node(xml: &mut XmlWriter, node: &FileNode, id: &str, columns: &ValueCol
     xml.close("node");
 }
 
-/// `ids`: of the edge by its number, where it has none of its own, and of both ends.
+/// `ids` are the id of the edge, which is its number if it has none of its own, and the ids of both ends.
 fn write_edge(xml: &mut XmlWriter, edge: &FileEdge, ids: &[&str; 3], columns: &ValueColumns<'_>) {
     let own = |name: &str| match value(&edge.values, name) {
         Some(AttributeValue::Text(text)) => Some(text.as_str()),

@@ -32,7 +32,7 @@ pub fn write(graph: &GraphFile) -> String {
         if let Some(label) = node.label.as_ref().filter(|_| !are_numbers) {
             write_value(&mut out, 4, "title", &AttributeValue::Text(label.clone()));
         }
-        node.taken().into_iter().for_each(|(key, v)| write_value(&mut out, 4, key, &AttributeValue::Float(v)));
+        node.known_values().into_iter().for_each(|(key, v)| write_value(&mut out, 4, key, &AttributeValue::Float(v)));
         write_values(&mut out, 4, &node.values, &["id", "label"]);
         out.push_str("  ]\n");
     }
@@ -49,7 +49,7 @@ pub fn write(graph: &GraphFile) -> String {
     out
 }
 
-/// All but those that have another meaning here.
+/// Writes all values except those that are named in `meant`, which are written elsewhere.
 fn write_values(out: &mut String, indent: usize, values: &[NamedValue], meant: &[&str]) {
     for (name, value) in values.iter().filter(|(name, _)| !meant.contains(&name.as_str())) {
         write_value(out, indent, name, value);
@@ -98,10 +98,10 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     let mut tokens = Tokens { text, at: 0, line: 1 };
     let mut graph = None;
     while let Some(token) = tokens.next()? {
-        let Token::Key(key) = token else { return Err(tokens.wrong("a key should stand here, such as `graph [`")) };
+        let Token::Key(key) = token else { return Err(tokens.error("a key should stand here, such as `graph [`")) };
         match tokens.value()? {
             Token::Open if key == "graph" && graph.is_none() => graph = Some(read_graph(&mut tokens)?),
-            Token::Open => skip(&mut tokens)?,
+            Token::Open => skip_list(&mut tokens)?,
             _ => {}
         }
     }
@@ -130,7 +130,7 @@ fn read_graph(tokens: &mut Tokens<'_>) -> Result<GraphFile, GraphFileError> {
     Ok(graph)
 }
 
-/// Nodes whose labels differ are called by them, as networkx does: the ids of GML are mere numbers.
+/// If all labels differ, they become the ids of the nodes, as in networkx, because the ids of GML are mere numbers.
 fn name_by_labels(graph: &mut GraphFile) {
     let distinct: HashSet<&str> = graph.nodes.iter().map(FileNode::name).collect();
     if distinct.len() == graph.nodes.len() {
@@ -145,11 +145,11 @@ fn read_list(
     into: &mut Vec<NamedValue>,
     depth: usize,
 ) -> Result<(), GraphFileError> {
-    ensure!(depth <= MAX_DEPTH, tokens.wrong(format!("lists lie more than {MAX_DEPTH} deep; this is not a graph")));
+    ensure!(depth <= MAX_DEPTH, tokens.error(format!("lists lie more than {MAX_DEPTH} deep; this is not a graph")));
     while let Some(key) = tokens.key()? {
         let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         let fits = name.len() <= super::LONGEST_NAME;
-        ensure!(fits, tokens.wrong(format!("`{}` is too long a name; shorten it", short(&name))));
+        ensure!(fits, tokens.error(format!("`{}` is too long a name; shorten it", short(&name))));
         match tokens.value()? {
             Token::Open => read_list(tokens, &name, into, depth + 1)?,
             Token::Value(v) => add_value(into, &name, v, tokens.line)?,
@@ -169,7 +169,7 @@ fn read_node(tokens: &mut Tokens<'_>) -> Result<(FileNode, usize), GraphFileErro
     let label = take(&mut values, "label").map(|label| label.to_string()).filter(|label| *label != id);
     let node = FileNode { id, label, ..FileNode::default() }.with_values(values);
     let graphics = |name: &str| value(&node.values, name).filter(|v| v.is_number()).and_then(AttributeValue::number);
-    // a screen's y goes downwards
+    // the y axis of a screen points downwards
     let drawn = graphics("graphics.x").zip(graphics("graphics.y")).map(|(x, y)| [x, -y]);
     let place = node.position.or(drawn);
     Ok((FileNode { position: place, ..node }, line))
@@ -189,14 +189,14 @@ fn read_edge(tokens: &mut Tokens<'_>) -> Result<PendingEdge, GraphFileError> {
 }
 
 /// Reads past a list that is open.
-fn skip(tokens: &mut Tokens<'_>) -> Result<(), GraphFileError> {
+fn skip_list(tokens: &mut Tokens<'_>) -> Result<(), GraphFileError> {
     let mut depth = 1;
     while depth > 0 {
         match tokens.next()? {
             Some(Token::Open) => depth += 1,
             Some(Token::Close) => depth -= 1,
             Some(_) => {}
-            None => return Err(tokens.cut_off()),
+            None => return Err(tokens.unexpected_end()),
         }
     }
     Ok(())
@@ -210,7 +210,7 @@ enum Token {
     Close,
 }
 
-/// Words of the file one after another.
+/// The tokens of the file, in order.
 struct Tokens<'a> {
     text: &'a str,
     at: usize,
@@ -219,31 +219,31 @@ struct Tokens<'a> {
 }
 
 impl Tokens<'_> {
-    fn wrong(&self, message: impl Into<String>) -> GraphFileError {
+    fn error(&self, message: impl Into<String>) -> GraphFileError {
         GraphFileError::new(self.line, message)
     }
 
-    fn cut_off(&self) -> GraphFileError {
-        self.wrong("the file ends in the middle of a list; it may be cut off")
+    fn unexpected_end(&self) -> GraphFileError {
+        self.error("the file ends in the middle of a list; it may be cut off")
     }
 
     fn missing_value_error(&self, key: &str) -> GraphFileError {
-        self.wrong(format!("`{}` has no value; write a number, a string in quotes or a list in brackets", short(key)))
+        self.error(format!("`{}` has no value; write a number, a string in quotes or a list in brackets", short(key)))
     }
 
-    /// The next key of a list; `None` where it closes.
+    /// The next key of a list; `None` at its end.
     fn key(&mut self) -> Result<Option<String>, GraphFileError> {
         match self.next()? {
             Some(Token::Key(key)) => Ok(Some(key)),
             Some(Token::Close) => Ok(None),
-            Some(Token::Open | Token::Value(_)) => Err(self.wrong("a key should stand here, or `]`")),
-            None => Err(self.cut_off()),
+            Some(Token::Open | Token::Value(_)) => Err(self.error("a key should stand here, or `]`")),
+            None => Err(self.unexpected_end()),
         }
     }
 
     /// The value that follows a key.
     fn value(&mut self) -> Result<Token, GraphFileError> {
-        self.next()?.ok_or_else(|| self.cut_off())
+        self.next()?.ok_or_else(|| self.unexpected_end())
     }
 
     fn next(&mut self) -> Result<Option<Token>, GraphFileError> {
@@ -274,13 +274,13 @@ impl Tokens<'_> {
         self.at += end;
         if word.starts_with(|c: char| c.is_alphabetic() || c == '_') {
             let fits = word.len() <= super::LONGEST_NAME;
-            ensure!(fits, self.wrong(format!("`{}` is too long a key; shorten it", short(word))));
+            ensure!(fits, self.error(format!("`{}` is too long a key; shorten it", short(word))));
             return Ok(Token::Key(word.to_owned()));
         }
-        match AttributeValue::guess(word) {
+        match AttributeValue::infer(word) {
             AttributeValue::Text(_) => {
                 let message = format!("`{}` is neither a key nor a number; write strings in quotes", short(word));
-                Err(self.wrong(message))
+                Err(self.error(message))
             }
             number => Ok(Token::Value(number)),
         }
@@ -289,12 +289,12 @@ impl Tokens<'_> {
     fn quoted(&mut self) -> Result<Token, GraphFileError> {
         let rest = &self.text[self.at + 1..];
         let Some(end) = rest.find('"') else {
-            return Err(self.wrong("a quote that begins here never ends; close it or remove it"));
+            return Err(self.error("a quote that begins here never ends; close it or remove it"));
         };
         let raw = &rest[..end];
         self.at += end + 2;
         self.line += raw.matches('\n').count();
-        // an & that begins no reference is one
+        // an `&` that does not begin a character reference stands for itself
         let text = quick_xml::escape::unescape(raw).map_or_else(|_| raw.to_owned(), |text| text.into_owned());
         Ok(Token::Value(AttributeValue::Text(text)))
     }

@@ -32,7 +32,7 @@ pub fn write(graph: &GraphFile) -> String {
         if let Some(label) = &node.label {
             xml.text_element("data", &[("key", "label")], label);
         }
-        node.taken().into_iter().for_each(|(key, v)| xml.text_element("data", &[("key", key)], &v.to_string()));
+        node.known_values().into_iter().for_each(|(key, v)| xml.text_element("data", &[("key", key)], &v.to_string()));
         write_values(&mut xml, &node.values, "v", &of_nodes);
         xml.close("node");
     }
@@ -176,7 +176,7 @@ impl GraphmlReader {
         }
     }
 
-    /// A datum of what is open.
+    /// Stores a datum of the node or edge that is open.
     fn take(&mut self, key: &str, text: &str, line: usize) -> Result<(), GraphFileError> {
         let Some((name, value)) = self.keys.read(key, text, line)? else { return Ok(()) };
         let (name, content) = (valid_text(&name), || value.to_string()); // the name as it can be written again

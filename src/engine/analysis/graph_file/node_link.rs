@@ -28,7 +28,7 @@ pub fn write(graph: &GraphFile) -> String {
         let _ = write!(out, "{}{{\"id\":{}", if i == 0 { "\n" } else { ",\n" }, id(node));
         let label = node.label.clone().map(|label| ("label".to_owned(), AttributeValue::Text(label)));
         let taken: Vec<NamedValue> =
-            node.taken().into_iter().map(|(key, v)| (key.to_owned(), AttributeValue::Float(v))).collect();
+            node.known_values().into_iter().map(|(key, v)| (key.to_owned(), AttributeValue::Float(v))).collect();
         let all = label.iter().chain(&taken).chain(&node.values).filter(|(name, _)| name != "id");
         out.push(',');
         values_json(&mut out, all);
@@ -43,7 +43,7 @@ pub fn write(graph: &GraphFile) -> String {
             let _ = write!(out, ",\"weight\":{}", edge.weight);
         }
         out.push(',');
-        values_json(&mut out, edge.values.iter().filter(|(name, _)| !OF_EDGES.contains(&name.as_str())));
+        values_json(&mut out, edge.values.iter().filter(|(name, _)| !EDGE_KEYS.contains(&name.as_str())));
         close(&mut out, '}');
     }
     out.push_str("\n]}\n");
@@ -52,7 +52,7 @@ pub fn write(graph: &GraphFile) -> String {
 
 /// The name of what the graph is, in its own values.
 const TITLE: &str = "description";
-const OF_EDGES: [&str; 3] = ["source", "target", "weight"];
+const EDGE_KEYS: [&str; 3] = ["source", "target", "weight"];
 
 pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     let mut json = serde_json::Deserializer::from_str(text);
@@ -188,7 +188,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
             ensure!(fits, A::Error::custom(format!("`{}` is too long a name; shorten it", super::short(&name))));
             let JsonValue(read) = map.next_value()?;
             if let Some(read) = read {
-                // a key that is there twice: as everywhere in JSON, the last one counts
+                // of a repeated key the last value counts, as is usual in JSON
                 self.0.retain(|(n, _)| *n != name);
                 add_value(self.0, &name, read, 0).map_err(|e| A::Error::custom(e.message))?;
             }
@@ -197,7 +197,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
     }
 }
 
-/// An id as text, and whether it was no string.
+/// An id as text, and true if it was not a string.
 fn id_of(value: AttributeValue) -> (String, bool) {
     match value {
         AttributeValue::Text(id) => (id, false),

@@ -23,7 +23,7 @@ pub enum AttributeValue {
     Json(String),
 }
 
-/// Its type, as XML formats name it.
+/// The type of a value, as XML formats name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AttributeType {
     /// Whole numbers.
@@ -66,7 +66,7 @@ impl AttributeValue {
     }
 
     /// The most likely value of a text without a type: an integer, a finite number, else the text.
-    pub fn guess(text: &str) -> Self {
+    pub fn infer(text: &str) -> Self {
         let trimmed = text.trim();
         if let Ok(v) = trimmed.parse::<i64>() {
             return Self::Integer(v);
@@ -163,15 +163,15 @@ pub fn add_value(
 /// twice, so that each value is written with its own type.
 pub struct ValueColumns<'a> {
     pub all: Vec<(&'a str, AttributeType)>,
-    places: HashMap<(&'a str, AttributeType), usize>,
+    column_indices: HashMap<(&'a str, AttributeType), usize>,
 }
 
 impl<'a> ValueColumns<'a> {
     pub fn new(values: impl Iterator<Item = &'a NamedValue>) -> Self {
-        let mut columns = Self { all: vec![], places: HashMap::new() };
+        let mut columns = Self { all: vec![], column_indices: HashMap::new() };
         for (name, value) in values {
             let column = (name.as_str(), value.attribute_type());
-            if let Entry::Vacant(place) = columns.places.entry(column) {
+            if let Entry::Vacant(place) = columns.column_indices.entry(column) {
                 place.insert(columns.all.len());
                 columns.all.push(column);
             }
@@ -181,7 +181,7 @@ impl<'a> ValueColumns<'a> {
 
     /// The index of a value's column.
     pub fn index(&self, (name, value): &NamedValue) -> usize {
-        self.places.get(&(name.as_str(), value.attribute_type())).copied().unwrap_or_default()
+        self.column_indices.get(&(name.as_str(), value.attribute_type())).copied().unwrap_or_default()
     }
 }
 
@@ -213,7 +213,7 @@ impl ValueNames {
             Some(of_type) => of_type.read(text).map_err(|wanted| {
                 GraphFileError::new(line, format!("the value `{}` of `{name}` should be {wanted}", short(text)))
             })?,
-            None => Some(AttributeValue::guess(text)),
+            None => Some(AttributeValue::infer(text)),
         };
         Ok(read.map(|value| (name.to_owned(), value)))
     }

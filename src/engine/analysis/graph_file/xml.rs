@@ -44,7 +44,7 @@ impl<'a> Xml<'a> {
         self.counted.1
     }
 
-    fn wrong(&mut self, message: impl Into<String>) -> GraphFileError {
+    fn error(&mut self, message: impl Into<String>) -> GraphFileError {
         GraphFileError::new(self.line(), message)
     }
 
@@ -56,11 +56,11 @@ impl<'a> Xml<'a> {
         loop {
             let event = self.reader.read_event();
             return match event {
-                Err(e) => Err(self.wrong(format!("this is not well-formed XML ({e}); the file may be cut off"))),
+                Err(e) => Err(self.error(format!("this is not well-formed XML ({e}); the file may be cut off"))),
                 Ok(Event::Start(e)) => {
                     self.depth += 1;
                     if self.depth > MAX_DEPTH {
-                        return Err(self.wrong(format!("elements lie more than {MAX_DEPTH} deep; this is not a graph")));
+                        return Err(self.error(format!("elements lie more than {MAX_DEPTH} deep; this is not a graph")));
                     }
                     self.opened(&e).map(Some)
                 }
@@ -73,21 +73,21 @@ impl<'a> Xml<'a> {
                 }
                 Ok(Event::End(e)) => {
                     self.depth = self.depth.saturating_sub(1);
-                    Ok(Some(XmlPart::Close(local(e.name().as_ref()))))
+                    Ok(Some(XmlPart::Close(local_name(e.name().as_ref()))))
                 }
                 Ok(Event::Text(e)) => match e.decode() {
                     Ok(text) => Ok(Some(XmlPart::Text(text.into_owned()))),
-                    Err(e) => Err(self.wrong(format!("this text cannot be read ({e}); save the file as UTF-8"))),
+                    Err(e) => Err(self.error(format!("this text cannot be read ({e}); save the file as UTF-8"))),
                 },
                 Ok(Event::CData(e)) => Ok(Some(XmlPart::Text(String::from_utf8_lossy(&e).into_owned()))),
                 Ok(Event::GeneralRef(e)) => {
                     let name = String::from_utf8_lossy(&e).into_owned();
                     match quick_xml::escape::unescape(&format!("&{name};")) {
                         Ok(text) => Ok(Some(XmlPart::Text(text.into_owned()))),
-                        Err(_) => Err(self.wrong(format!("`&{name};` means nothing here; write the sign itself"))),
+                        Err(_) => Err(self.error(format!("`&{name};` means nothing here; write the sign itself"))),
                     }
                 }
-                Ok(Event::Eof) if self.depth > 0 => Err(self.wrong("the file ends in the middle; it may be cut off")),
+                Ok(Event::Eof) if self.depth > 0 => Err(self.error("the file ends in the middle; it may be cut off")),
                 Ok(Event::Eof) => Ok(None),
                 Ok(_) => continue,
             };
@@ -99,22 +99,22 @@ impl<'a> Xml<'a> {
         for attribute in e.attributes() {
             if attributes.len() >= MAX_ATTRIBUTES {
                 return Err(
-                    self.wrong(format!("an element has more than {MAX_ATTRIBUTES} attributes; this is not a graph"))
+                    self.error(format!("an element has more than {MAX_ATTRIBUTES} attributes; this is not a graph"))
                 );
             }
             let attribute = attribute
-                .map_err(|e| self.wrong(format!("an attribute cannot be read ({e}); write name=\"value\"")))?;
+                .map_err(|e| self.error(format!("an attribute cannot be read ({e}); write name=\"value\"")))?;
             let raw = String::from_utf8_lossy(&attribute.value).into_owned();
             let value = quick_xml::escape::unescape(&raw)
-                .map_err(|e| self.wrong(format!("an attribute's value cannot be read ({e}); write & as &amp;")))?;
-            attributes.push((local(attribute.key.as_ref()), value.into_owned()));
+                .map_err(|e| self.error(format!("an attribute's value cannot be read ({e}); write & as &amp;")))?;
+            attributes.push((local_name(attribute.key.as_ref()), value.into_owned()));
         }
-        Ok(XmlPart::Open(local(e.name().as_ref()), attributes))
+        Ok(XmlPart::Open(local_name(e.name().as_ref()), attributes))
     }
 }
 
 /// A name without its prefix.
-fn local(name: &[u8]) -> String {
+fn local_name(name: &[u8]) -> String {
     let name = String::from_utf8_lossy(name);
     name.rsplit(':').next().unwrap_or_default().to_owned()
 }
@@ -123,7 +123,7 @@ pub fn attribute<'a>(attributes: &'a [(String, String)], name: &str) -> Option<&
     attributes.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
 }
 
-/// An attribute's value; an error where there is none. `whose`: "an edge".
+/// The value of an attribute, or an error if it is missing. `whose` names the element in the error, such as "an edge".
 pub fn needed<'a>(
     attributes: &'a [(String, String)],
     name: &str,
@@ -160,7 +160,7 @@ impl XmlWriter {
         self.event(Event::Empty(element(name, attributes)));
     }
 
-    /// An element with this text in it.
+    /// Writes an element with this text as its content.
     pub fn text_element(&mut self, name: &str, attributes: &[(&str, &str)], text: &str) {
         self.open(name, attributes);
         self.event(Event::Text(BytesText::from_escaped(escaped(text))));

@@ -10,15 +10,15 @@ pub struct Pyramid {
     /// Centre of mass and mass.
     cells: Vec<[f32; 3]>,
     /// Finest cell of each node.
-    homes: Vec<[u32; 2]>,
+    node_cells: Vec<[u32; 2]>,
 }
 
 /// The coarsest level that is used has 4 x 4 cells: in any coarser one all cells touch.
-const COARSEST: u32 = 2;
+const MIN_LEVEL: u32 = 2;
 
 /// The index of the first cell of a level: 16 + 64 + .. cells lie before it.
 pub fn first_cell(level: u32) -> usize {
-    ((1usize << (2 * level)) - (1 << (2 * COARSEST))) / 3
+    ((1usize << (2 * level)) - (1 << (2 * MIN_LEVEL))) / 3
 }
 
 /// Parts that a cell's side is divided into, so that no sum exceeds 32 bits.
@@ -39,7 +39,7 @@ impl Pyramid {
         let (origin, size) = square(bounds(places), levels);
         let (side, parts) = (1u32 << levels, parts(masses));
         let mut sums = vec![[0u32; 3]; (side * side) as usize];
-        let mut homes = Vec::with_capacity(places.len());
+        let mut node_cells = Vec::with_capacity(places.len());
         for (p, m) in places.iter().zip(masses) {
             let mut home = [0u32; 2];
             let mut inside = [0u32; 2];
@@ -51,7 +51,7 @@ impl Pyramid {
             let units = (m / MASS_QUANTUM + 0.5) as u32;
             let sum = &mut sums[(home[1] * side + home[0]) as usize];
             *sum = [sum[0] + units, sum[1] + units * inside[0], sum[2] + units * inside[1]];
-            homes.push(home);
+            node_cells.push(home);
         }
         let finest = first_cell(levels);
         let mut cells = vec![[0f32; 3]; finest + sums.len()];
@@ -61,8 +61,8 @@ impl Pyramid {
             let (cx, cy) = (c as u32 % side, c as u32 / side);
             cells[finest + c] = [at(*sx, cx, 0), at(*sy, cy, 1), *units as f32 * MASS_QUANTUM];
         }
-        let mut pyramid = Self { levels, cells, homes };
-        (COARSEST..levels).rev().for_each(|level| pyramid.sum_children(level));
+        let mut pyramid = Self { levels, cells, node_cells };
+        (MIN_LEVEL..levels).rev().for_each(|level| pyramid.sum_children(level));
         pyramid
     }
 
@@ -83,14 +83,14 @@ impl Pyramid {
 
     /// Sum over all others of m_j (x_i - x_j) / (d^2 + s), far ones by their cells.
     pub fn push(&self, i: usize, places: &[[f32; 2]], masses: &[f32], softening: f32) -> [f32; 2] {
-        let ([x, y], home) = (places[i], self.homes[i]);
+        let ([x, y], home) = (places[i], self.node_cells[i]);
         let mut sum = [0f32; 2];
         let mut add = |[cx, cy, m]: [f32; 3]| {
             let (dx, dy) = (x - cx, y - cy);
             let strength = m / (dx * dx + dy * dy + softening);
             sum = [sum[0] + dx * strength, sum[1] + dy * strength];
         };
-        for level in COARSEST..=self.levels {
+        for level in MIN_LEVEL..=self.levels {
             let side = 1i32 << level;
             let [hx, hy] = home.map(|h| (h >> (self.levels - level)) as i32);
             let (x0, y0) = ((hx >> 1) * 2 - 2, (hy >> 1) * 2 - 2);
@@ -117,7 +117,7 @@ impl Pyramid {
     }
 }
 
-/// A cell without one of its own.
+/// Removes the contribution of one node from its own cell.
 fn without([x, y, m]: [f32; 3], place: [f32; 2], mass: f32) -> [f32; 3] {
     let left = m - mass;
     if left < 0.5 * MASS_QUANTUM {
@@ -129,7 +129,7 @@ fn without([x, y, m]: [f32; 3], place: [f32; 2], mass: f32) -> [f32; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::layout::{push_of_all, start};
+    use crate::analysis::layout::{start, total_repulsion};
 
     #[test]
     fn every_level_holds_the_whole_mass() {
@@ -137,7 +137,7 @@ mod tests {
         let masses: Vec<f32> = (0..3000).map(|i| (1 + i % 7) as f32 * 0.25).collect();
         let total: f32 = masses.iter().sum();
         let pyramid = Pyramid::new(7, &places, &masses);
-        (COARSEST..=7).for_each(|level| assert!((pyramid.mass(level) / total - 1.0).abs() < 1e-5, "level {level}"));
+        (MIN_LEVEL..=7).for_each(|level| assert!((pyramid.mass(level) / total - 1.0).abs() < 1e-5, "level {level}"));
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         let pyramid = Pyramid::new(7, &places, &masses);
         let (mut off, mut all) = (0f64, 0f64);
         for i in 0..2000 {
-            let (a, b) = (pyramid.push(i, &places, &masses, 0.01), push_of_all(i, &places, &masses, 0.01));
+            let (a, b) = (pyramid.push(i, &places, &masses, 0.01), total_repulsion(i, &places, &masses, 0.01));
             off += f64::from(a[0] - b[0]).powi(2) + f64::from(a[1] - b[1]).powi(2);
             all += f64::from(b[0]).powi(2) + f64::from(b[1]).powi(2);
         }

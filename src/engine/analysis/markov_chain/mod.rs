@@ -21,7 +21,8 @@ mod tests;
 
 /// Total variation to the stationary distribution at which a chain counts as mixed.
 pub const MIXED: f64 = 0.25;
-/// A chain that has not mixed after two to this power of steps is taken never to mix: rounding alone would move it.
+/// A chain that has not mixed after two to this power of steps counts as one that never mixes, because rounding errors
+/// would dominate.
 const MAX_DOUBLINGS: usize = 40;
 
 /// The distance of a matrix from row-stochastic.
@@ -181,7 +182,7 @@ impl MarkovChain {
         self.p.chunks(self.n).map(|row| entropy(row.iter().copied()) + 0.0).collect()
     }
 
-    /// States of no closed class, ascending.
+    /// The states that belong to no closed class, ascending.
     fn transient(&self) -> Vec<usize> {
         let mut states: Vec<usize> =
             self.classes().into_iter().filter(|class| !class.is_closed()).flat_map(|class| class.states).collect();

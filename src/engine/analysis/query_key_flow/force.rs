@@ -14,7 +14,7 @@ pub enum Force {
     DoubleWell,
 }
 
-/// Weights that make no force.
+/// The error for weights that do not define a force.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a force on queries of {width} numbers takes two weights of {width} x {width}, and was given {first} and {second} numbers"

@@ -1,4 +1,4 @@
-//! Small square matrices of f64: as much as a step's Jacobian takes.
+//! Small square matrices of f64, with the operations that the Jacobian of a step needs.
 
 use crate::analysis::statistics::dot;
 
@@ -23,7 +23,7 @@ impl Matrix {
         Self { side, data }
     }
 
-    /// Four matrices of one side d as one of side 2d.
+    /// A matrix of size 2d from four blocks of size d.
     pub(super) fn from_blocks(blocks: [[&Matrix; 2]; 2]) -> Self {
         let d = blocks[0][0].side;
         let mut data = Vec::with_capacity(4 * d * d);

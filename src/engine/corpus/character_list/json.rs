@@ -10,15 +10,15 @@ use super::{MAX_IDS, not_a_character, pair};
 /// The symbols and ids of a list. Errors: it is no such list.
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let list = List { is_top: true }.deserialize(&mut json).and_then(|list| json.end().map(|()| list));
+    let list = List { is_top_level: true }.deserialize(&mut json).and_then(|list| json.end().map(|()| list));
     let list = list.map_err(|e| if e.is_data() { e.to_string() } else { format!("it is no JSON ({e})") })?;
     match list {
-        Found::Array(pairs) => Ok(pairs),
-        Found::Object(ids) => ids.iter().map(|(symbol, id)| pair(symbol, id.as_id(), id)).collect(),
+        ParsedList::Array(pairs) => Ok(pairs),
+        ParsedList::Object(ids) => ids.iter().map(|(symbol, id)| pair(symbol, id.as_id(), id)).collect(),
     }
 }
 
-enum Found {
+enum ParsedList {
     Array(Vec<(String, u64)>),
     Object(BTreeMap<String, Item>),
 }
@@ -26,52 +26,52 @@ enum Found {
 /// Reads a list, which at the top of the file may also be what an object has as `stoi`.
 #[derive(Clone, Copy)]
 struct List {
-    is_top: bool,
+    is_top_level: bool,
 }
 
 impl<'de> DeserializeSeed<'de> for List {
-    type Value = Found;
+    type Value = ParsedList;
 
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Found, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<ParsedList, D::Error> {
         from.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for List {
-    type Value = Found;
+    type Value = ParsedList;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list or an object")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Found, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ParsedList, A::Error> {
         let mut pairs = vec![];
         while let Some(item) = list.next_element::<Item>()? {
-            check_room::<A::Error>(pairs.len())?;
+            check_entry_count::<A::Error>(pairs.len())?;
             let id = pairs.len() as u64;
             match item {
                 Item::Text(symbol) => pairs.push((symbol, id)),
                 other => return Err(A::Error::custom(not_a_character(id, other))),
             }
         }
-        Ok(Found::Array(pairs))
+        Ok(ParsedList::Array(pairs))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Found, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<ParsedList, A::Error> {
         let (mut ids, mut stoi) = (BTreeMap::new(), None);
         while let Some(symbol) = object.next_key::<String>()? {
-            if self.is_top && symbol == "stoi" {
-                stoi = Some(object.next_value_seed(List { is_top: false })?);
+            if self.is_top_level && symbol == "stoi" {
+                stoi = Some(object.next_value_seed(List { is_top_level: false })?);
             } else {
-                check_room::<A::Error>(ids.len())?;
+                check_entry_count::<A::Error>(ids.len())?;
                 ids.insert(symbol, object.next_value()?);
             }
         }
-        Ok(stoi.unwrap_or(Found::Object(ids)))
+        Ok(stoi.unwrap_or(ParsedList::Object(ids)))
     }
 }
 
-fn check_room<E: Error>(count: usize) -> Result<(), E> {
+fn check_entry_count<E: Error>(count: usize) -> Result<(), E> {
     if (count as u64) < MAX_IDS { Ok(()) } else { Err(E::custom(format!("it has more than {MAX_IDS} entries"))) }
 }
 
@@ -79,7 +79,7 @@ fn check_room<E: Error>(count: usize) -> Result<(), E> {
 enum Item {
     Text(String),
     Whole(u64),
-    /// Another value as an error shows it.
+    /// Any other value, in the form that an error message shows.
     Other(String),
 }
 

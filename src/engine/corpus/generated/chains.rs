@@ -24,7 +24,7 @@ const DIGITS: &[u8; 10] = b"0123456789";
 const BLANK: u8 = b'.';
 /// The number of chains of an example.
 const CHAINS: usize = 3;
-/// Variables of a chain that is learned, and of one that is held out.
+/// The number of variables of a chain in training; held-out chains are longer.
 const LEARNED: RangeInclusive<usize> = 1..=3;
 const HELD_OUT: RangeInclusive<usize> = 6..=15;
 
@@ -45,7 +45,7 @@ impl Examples for Chains {
     }
 
     /// The accuracy of a guess among the digits of the text.
-    fn guess(&self) -> f64 {
+    fn chance_accuracy(&self) -> f64 {
         1.0 / CHAINS as f64
     }
 
@@ -59,7 +59,7 @@ impl Examples for Chains {
         }
     }
 
-    fn every_symbol(&self) -> String {
+    fn all_symbols_text(&self) -> String {
         separated(VARIABLES.iter().chain(DIGITS), BLANK)
     }
 

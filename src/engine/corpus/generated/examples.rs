@@ -29,18 +29,19 @@ pub(in crate::corpus) trait Examples: Sync {
         false
     }
 
-    /// The share of questions that guessing answers rightly.
-    fn guess(&self) -> f64;
+    /// The accuracy of guessing.
+    fn chance_accuracy(&self) -> f64;
 
     fn questions(&self) -> Questions;
 
     /// Text in which every symbol occurs, and nothing else: what a tokeniser learns from.
-    fn every_symbol(&self) -> String;
+    fn all_symbols_text(&self) -> String;
 
     /// An example of `len` symbols, at least [`Self::min_len`].
     fn example(&self, rng: &mut ChaCha8Rng, len: usize) -> Example;
 
-    /// An example that no training sees; drawn alike, except for a task that asks of more than was learned.
+    /// An example that is not used in training. It is drawn in the same way, except for a task whose held-out questions
+    /// are harder than the learned ones, such as longer chains.
     fn held_out_example(&self, rng: &mut ChaCha8Rng, len: usize) -> Example {
         self.example(rng, len)
     }

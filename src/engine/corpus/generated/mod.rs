@@ -43,7 +43,7 @@ pub struct Generated {
 /// A description of a task's questions, and the accuracy of a guess.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Questions {
-    /// A guesser that answers the share of questions that [`super::Corpus::guess`] tells.
+    /// The name of the guesser whose accuracy is [`super::Corpus::chance_accuracy`].
     pub guess: &'static str,
     /// The expected share of right answers without reading the text, where that is less.
     pub blind_accuracy: Option<f64>,

@@ -1,5 +1,5 @@
-//! Short opinions under the labels `good` and `bad`. A *not* turns the word behind it, in one clause of four, so that words
-//! alone tell three labels of four; of two clauses the one behind *but* counts.
+//! Short opinions with the labels `good` and `bad`. One clause in four has a *not*, which inverts the word after it, so
+//! that words alone determine three labels of four; of two clauses the one after *but* counts.
 
 use rand::seq::IndexedRandom;
 
@@ -10,7 +10,7 @@ pub const LABELS: [&str; 2] = ["good", "bad"];
 /// The number of sentences, which are all distinct.
 pub const SENTENCES: usize = 4000;
 
-const THINGS: [&str; 16] = [
+const REVIEWED_THINGS: [&str; 16] = [
     "soup", "boat", "harbour", "garden", "letter", "lamp", "bread", "song", "story", "roof", "engine", "map", "winter",
     "answer", "road", "clock",
 ];
@@ -42,7 +42,7 @@ pub fn lines(rng: &mut ChaCha8Rng) -> LabelledLines {
 
 /// "soup was not dull": good, like its label.
 fn clause(rng: &mut ChaCha8Rng, label: usize) -> String {
-    let thing = THINGS.choose(rng).copied().unwrap_or_default();
+    let thing = REVIEWED_THINGS.choose(rng).copied().unwrap_or_default();
     let turned = rng.random_bool(0.25);
     let words = &WORDS[if turned { 1 - label } else { label }];
     let word = words.choose(rng).copied().unwrap_or_default();

@@ -35,10 +35,10 @@ pub(in crate::corpus) const HARD: Generated = Generated {
     recipe: Recipe::Recall(&Recall { pairs: 16 }),
 };
 
-/// The symbols: with the tokeniser's unknown one they are a vocabulary of 64.
+/// Keys, values, the blank and the tokeniser's unknown symbol make a vocabulary of 64.
 const KEYS: &[u8; 26] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const VALUES: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
-/// Fills what is neither pair nor query.
+/// The symbol of every position that is neither pair nor query.
 const BLANK: u8 = b'.';
 /// Exponent of the power law of distances: the x-th place is asked at as often as x^(a - 1).
 const POWER: f64 = 0.01;
@@ -65,7 +65,7 @@ impl Examples for Recall {
     }
 
     /// The accuracy of a guess among the values of the text.
-    fn guess(&self) -> f64 {
+    fn chance_accuracy(&self) -> f64 {
         1.0 / self.pairs as f64
     }
 
@@ -79,7 +79,7 @@ impl Examples for Recall {
         }
     }
 
-    fn every_symbol(&self) -> String {
+    fn all_symbols_text(&self) -> String {
         separated(KEYS.iter().chain(VALUES), BLANK)
     }
 

@@ -26,21 +26,21 @@ const MAX_LENGTH: usize = 12;
 struct RepeatAfterMe;
 
 /// Symbols of a sequence of this many letters with its repetition and both signs.
-const fn turn(letters: usize) -> usize {
+const fn sequence_length(letters: usize) -> usize {
     2 * letters + 2
 }
 
 impl Examples for RepeatAfterMe {
     /// The length of one sequence with its repetition.
     fn min_len(&self) -> usize {
-        turn(MIN_LENGTH)
+        sequence_length(MIN_LENGTH)
     }
 
     fn parts(&self) -> String {
         format!("a sequence of {MIN_LENGTH} to {MAX_LENGTH} letters and its repetition")
     }
 
-    fn guess(&self) -> f64 {
+    fn chance_accuracy(&self) -> f64 {
         1.0 / LETTERS.len() as f64
     }
 
@@ -53,7 +53,7 @@ impl Examples for RepeatAfterMe {
         }
     }
 
-    fn every_symbol(&self) -> String {
+    fn all_symbols_text(&self) -> String {
         separated(LETTERS.iter().chain([&SEPARATOR]), END)
     }
 
@@ -61,7 +61,7 @@ impl Examples for RepeatAfterMe {
         let mut example = Example { symbols: Vec::with_capacity(len), queries: vec![] };
         loop {
             let room = len.saturating_sub(example.symbols.len());
-            if room < turn(MIN_LENGTH) {
+            if room < sequence_length(MIN_LENGTH) {
                 break;
             }
             let longest = MAX_LENGTH.min((room - 2) / 2);

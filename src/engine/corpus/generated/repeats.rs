@@ -12,15 +12,15 @@ pub(in crate::corpus) const CORPUS: Generated = Generated {
 };
 
 /// Letters of the warm-up, which is always the same.
-pub const WARM: usize = 13;
+pub const WARM_UP_LETTERS: usize = 13;
 /// Letters of a word.
 pub const WORD: usize = 8;
 /// The number of repetitions of a word in a row.
 pub const TIMES: usize = 8;
-/// Letters from one warm-up to the next.
-pub const PERIOD: usize = WARM + TIMES * WORD;
+/// The number of letters from one warm-up to the next.
+pub const PERIOD: usize = WARM_UP_LETTERS + TIMES * WORD;
 
-const WARM_UP: &[u8; WARM] = b"orrerybeginsx";
+const WARM_UP: &[u8; WARM_UP_LETTERS] = b"orrerybeginsx";
 
 /// About `size` letters, in complete periods.
 fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
@@ -28,7 +28,7 @@ fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
 }
 
 /// Periods of words drawn apart from those of every training text.
-pub fn fresh(seed: u64, count: usize) -> String {
+pub fn unseen_periods(seed: u64, count: usize) -> String {
     periods(&mut ChaCha8Rng::seed_from_u64(seed ^ 0x6672_6573_6877_6f72), count)
 }
 
@@ -48,12 +48,12 @@ mod tests {
 
     #[test]
     fn a_period_is_a_warm_up_and_one_word_eight_times() {
-        let text = fresh(1, 3);
+        let text = unseen_periods(1, 3);
         assert_eq!(text.len(), 3 * PERIOD);
         let period = &text[PERIOD..2 * PERIOD];
-        let (warm, words) = period.split_at(WARM);
-        assert_eq!(warm, &text[..WARM]);
+        let (warm, words) = period.split_at(WARM_UP_LETTERS);
+        assert_eq!(warm, &text[..WARM_UP_LETTERS]);
         assert!((1..TIMES).all(|k| words[k * WORD..][..WORD] == words[..WORD]));
-        assert_ne!(words[..WORD], text[WARM..][..WORD]);
+        assert_ne!(words[..WORD], text[WARM_UP_LETTERS..][..WORD]);
     }
 }

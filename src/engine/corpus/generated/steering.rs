@@ -3,7 +3,7 @@
 
 use super::{
     Generated, Recipe,
-    template::{at_least, pick},
+    template::{fill_to_size, pick},
 };
 use crate::corpus::prelude::*;
 
@@ -54,8 +54,8 @@ pub const OPENERS: [&str; 10] = [
 const OPENER_PROBABILITY: f64 = 0.4;
 const WITH_ADVERB: f64 = 0.25;
 /// The probabilities that the adjective is (good, bad), for a noun that leans to good, to bad.
-const LEANS_GOOD: (f64, f64) = (0.6, 0.15);
-const LEANS_BAD: (f64, f64) = (0.15, 0.55);
+const GOOD_NOUN_PROBABILITIES: (f64, f64) = (0.6, 0.15);
+const BAD_NOUN_PROBABILITIES: (f64, f64) = (0.15, 0.55);
 /// Sentences of a line of running text.
 const LINE: usize = 12;
 
@@ -81,7 +81,7 @@ impl Sentence {
         let opener = rng.random_bool(OPENER_PROBABILITY).then(|| pick(rng, &OPENERS));
         let before = prompt(opener, noun, pick(rng, &VERBS));
         let adverb = rng.random_bool(WITH_ADVERB).then(|| pick(rng, &ADVERBS));
-        let (good, bad) = if prefers_good(noun) { LEANS_GOOD } else { LEANS_BAD };
+        let (good, bad) = if prefers_good(noun) { GOOD_NOUN_PROBABILITIES } else { BAD_NOUN_PROBABILITIES };
         let class = match rng.random::<f64>() {
             x if x < good => &GOOD,
             x if x < good + bad => &BAD,
@@ -123,7 +123,7 @@ pub fn prompts(nouns: &[&str]) -> Vec<String> {
 
 /// At least `size` bytes of running text, a dozen sentences per line.
 fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
-    at_least(size, |text| {
+    fill_to_size(size, |text| {
         let line: Vec<String> = (0..LINE).map(|_| Sentence::draw(rng, false).text()).collect();
         text.push_str(&line.join(" "));
         text.push('\n');

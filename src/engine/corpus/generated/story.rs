@@ -80,12 +80,12 @@ pub(in crate::corpus) struct Fragment {
 pub(in crate::corpus) enum Role {
     Fact,
     Filler,
-    /// Ends right where the answer must follow.
+    /// A question; its end is the position where the answer begins.
     Question,
     Answer,
 }
 
-fn piece(text: impl Into<String>, role: Role) -> Fragment {
+fn fragment(text: impl Into<String>, role: Role) -> Fragment {
     Fragment { text: text.into(), role }
 }
 
@@ -146,18 +146,18 @@ pub(in crate::corpus) fn window(
 
 fn symbols(rng: &mut ChaCha8Rng, len: usize, spacing: usize) -> Vec<Fragment> {
     let fact = rng.random_range(0..DIGITS).to_string();
-    let mut pieces = vec![piece("#", Role::Filler), piece(fact.as_str(), Role::Fact)];
+    let mut pieces = vec![fragment("#", Role::Filler), fragment(fact.as_str(), Role::Fact)];
     while pieces.len() < len {
-        // A question is asked only where its answer is not cut off: pulled in if that saves it.
+        // A question is placed only where its answer is not cut off; it is moved forward if that suffices.
         let latest = (len - pieces.len()).saturating_sub(2);
         let gap = (spacing + rng.random_range(0..=spacing / 4)).min(latest.max(spacing));
         for _ in 0..gap.min(len - pieces.len()) {
             let letter = ALPHABET[rng.random_range(0..ALPHABET.len())];
-            pieces.push(piece(char::from(letter), Role::Filler));
+            pieces.push(fragment(char::from(letter), Role::Filler));
         }
         if pieces.len() + 2 <= len {
-            pieces.push(piece("?", Role::Question));
-            pieces.push(piece(fact.as_str(), Role::Answer));
+            pieces.push(fragment("?", Role::Question));
+            pieces.push(fragment(fact.as_str(), Role::Answer));
         }
     }
     pieces
@@ -171,7 +171,7 @@ fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str
     let mut writer = Writer::plain(rng, &DATA.words);
     let fact = writer.sentence(&opening);
     let mut told = measure(&fact);
-    let mut pieces = vec![piece(fact, Role::Fact)];
+    let mut pieces = vec![fragment(fact, Role::Fact)];
     let questions = (len.saturating_sub(told) / block(spacing, measure)).max(1);
     let first = told;
     let mut fill = FillerSentences::new(&mut writer, scene, measure);
@@ -182,27 +182,27 @@ fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str
         let question = measure(&format!(" {ask}")) + measure(&format!(" {name}")) + measure(".");
         while let Some(filler) = fill.sentence(&mut writer, end.saturating_sub(told + question)) {
             told += measure(&filler);
-            pieces.push(piece(filler, Role::Filler));
+            pieces.push(fragment(filler, Role::Filler));
         }
-        pieces.push(piece(format!(" {ask}"), Role::Question));
-        pieces.push(piece(format!(" {name}"), Role::Answer));
-        pieces.push(piece(".", Role::Filler));
+        pieces.push(fragment(format!(" {ask}"), Role::Question));
+        pieces.push(fragment(format!(" {name}"), Role::Answer));
+        pieces.push(fragment(".", Role::Filler));
         told += question;
     }
     // The rest, too short for a whole sentence, holds the beginning of one.
     while told < len {
         let filler = format!(" {}", writer.sentence(&scene.filler[told % scene.filler.len()]));
         told += measure(&filler);
-        pieces.push(piece(filler, Role::Filler));
+        pieces.push(fragment(filler, Role::Filler));
     }
     pieces
 }
 
-/// Chooses filler sentences so that they come out even.
+/// Chooses filler sentences that fill a given number of tokens exactly.
 struct FillerSentences<'a> {
     filler: &'a [String],
     measure: &'a dyn Fn(&str) -> usize,
-    /// True where this many tokens can be filled exactly, as far as one try of each sentence shows.
+    /// True for each number of tokens that sentences can fill exactly, as far as one draw of each sentence shows.
     even: Vec<bool>,
     recent: Vec<usize>,
 }

@@ -6,7 +6,7 @@ use crate::corpus::prelude::*;
 
 /// A writer, which fills the gaps of a template.
 pub(super) trait Expand {
-    /// Appends what stands for `{slot}`.
+    /// Appends the text that replaces `{slot}`.
     fn slot(&mut self, slot: &str, out: &mut String);
 
     /// Chooses one of `count` alternatives.
@@ -60,7 +60,7 @@ fn alternatives(inside: &str) -> (Vec<&str>, &str) {
 pub(super) struct Lexicon(HashMap<String, Vec<String>>);
 
 impl Lexicon {
-    /// The list of this name.
+    /// Returns the list of this name.
     ///
     /// # Panics
     /// If there is none: an error of the data, which the tests of [`super::data`] look for.
@@ -75,7 +75,7 @@ impl Lexicon {
 }
 
 /// At least `size` bytes of text, to which `add` appends piece after piece.
-pub(super) fn at_least(size: usize, mut add: impl FnMut(&mut String)) -> String {
+pub(super) fn fill_to_size(size: usize, mut add: impl FnMut(&mut String)) -> String {
     let mut text = String::with_capacity(size + 1024);
     while text.len() < size {
         add(&mut text);
@@ -83,7 +83,7 @@ pub(super) fn at_least(size: usize, mut add: impl FnMut(&mut String)) -> String 
     text
 }
 
-/// One of several, each as likely.
+/// Draws one of several values with equal probability.
 pub(super) fn pick<T: Copy>(rng: &mut ChaCha8Rng, from: &[T]) -> T {
     from[rng.random_range(0..from.len())]
 }

@@ -77,7 +77,7 @@ fn generated_text(corpus: &Generated) -> String {
         if held_out == learned {
             held_out.clear();
         }
-        return format!("{}{learned}{held_out}", recall.every_symbol());
+        return format!("{}{learned}{held_out}", recall.all_symbols_text());
     }
     SEEDS_AND_SIZES.map(|(seed, size)| corpus.text(seed, size)).concat()
 }

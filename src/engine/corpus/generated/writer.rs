@@ -67,7 +67,7 @@ impl<'a> Writer<'a> {
         Self { rng, lexicon, people: vec![], facts, recent, last: None, pronouns: 0, named: [false; 2] }
     }
 
-    fn with_people(rng: &'a mut ChaCha8Rng, theme: &'a Theme) -> Self {
+    fn with_two_people(rng: &'a mut ChaCha8Rng, theme: &'a Theme) -> Self {
         let woman_first: bool = rng.random();
         let surnames = &PEOPLE.surnames;
         let surname = rng.random_range(0..surnames.len());
@@ -103,7 +103,7 @@ impl<'a> Writer<'a> {
         if free.is_empty() { pick_str(self.rng, words) } else { pick(self.rng, &free) }
     }
 
-    fn refer(&mut self, who: usize, form: &str) -> String {
+    fn mention(&mut self, who: usize, form: &str) -> String {
         let person = &self.people[who];
         let text = match form.strip_prefix('.') {
             Some("full") => format!("{} {}", person.first, person.surname),
@@ -137,7 +137,7 @@ impl Expand for Writer<'_> {
             _ => None,
         };
         if let Some(who) = who.filter(|&w| w < self.people.len()) {
-            return out.push_str(&self.refer(who, &slot[1..]));
+            return out.push_str(&self.mention(who, &slot[1..]));
         }
         if let Some(key) = slot.strip_prefix('$') {
             if let Some(word) = self.facts.get(key).copied() {
@@ -176,7 +176,7 @@ fn finish(raw: &str) -> String {
             '@' => {
                 out.push(if capital || forced { 'A' } else { 'a' });
                 (capital, forced, ended) = (false, false, false);
-                if takes_an(raw[at + 1..].trim_start()) {
+                if begins_with_vowel_sound(raw[at + 1..].trim_start()) {
                     out.push('n');
                 }
             }
@@ -206,7 +206,7 @@ fn finish(raw: &str) -> String {
 }
 
 /// Returns true if the article before this text is "an": by sound, for the words that occur.
-pub(super) fn takes_an(text: &str) -> bool {
+pub(super) fn begins_with_vowel_sound(text: &str) -> bool {
     let word: String = text.chars().take_while(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
     let silent_h = ["hour", "honest", "honour", "heir"].iter().any(|h| word.starts_with(h));
     let sounds_y = ["uni", "use", "usu", "one", "once", "eur"].iter().any(|y| word.starts_with(y))
@@ -215,7 +215,7 @@ pub(super) fn takes_an(text: &str) -> bool {
     silent_h || (word.starts_with(['a', 'e', 'i', 'o', 'u']) && !sounds_y)
 }
 
-/// The last use of each template of a setting, so that neighbouring documents do not sound alike.
+/// The last use of each template of a setting, so that neighbouring documents do not use the same templates.
 #[derive(Default)]
 pub(super) struct RecentUse<'a> {
     used: HashMap<&'a str, usize>,
@@ -242,7 +242,7 @@ struct Page {
 
 impl Page {
     /// Adds a sentence; `¶` inside it begins a paragraph, as does a new speaker.
-    fn say(&mut self, said: &str) {
+    fn add_sentence(&mut self, said: &str) {
         for (number, said) in said.split('¶').enumerate() {
             self.starts_paragraph |= number > 0;
             let answers = said.starts_with('"') && self.paragraphs.last().is_some_and(|p| p.contains('"'));
@@ -260,15 +260,15 @@ impl Page {
 
 /// One document of this plot: paragraphs separated by empty lines.
 pub(super) fn document<'a>(theme: &'a Theme, plot: &Plot, rng: &mut ChaCha8Rng, recent: &mut RecentUse<'a>) -> String {
-    let mut writer = Writer::with_people(rng, theme);
+    let mut writer = Writer::with_two_people(rng, theme);
     let mut page = Page { paragraphs: vec![], starts_paragraph: true };
     if let Some(greeting) = &theme.greeting {
-        page.say(&writer.sentence(greeting));
+        page.add_sentence(&writer.sentence(greeting));
         page.starts_paragraph = true;
     }
     for (pool, opens) in [(&theme.open, true), (&theme.open, true), (&theme.meet, false)] {
         let template = recent.choose(writer.rng, pool);
-        page.say(&writer.sentence(template));
+        page.add_sentence(&writer.sentence(template));
         // Either the person or what happens begins the second paragraph.
         if page.paragraphs.len() == 1 && opens && page.paragraphs[0].len() > 260 {
             page.starts_paragraph = writer.rng.random_bool(0.5);
@@ -289,13 +289,13 @@ pub(super) fn document<'a>(theme: &'a Theme, plot: &Plot, rng: &mut ChaCha8Rng, 
             Beat::Mark(Mark::Ambient) => recent.choose(writer.rng, &theme.ambient),
             Beat::Pool(pool) => pick_str(writer.rng, pool),
         };
-        page.say(&writer.sentence(template));
+        page.add_sentence(&writer.sentence(template));
     }
     let close = recent.choose(writer.rng, &theme.close);
-    page.say(&writer.sentence(close));
+    page.add_sentence(&writer.sentence(close));
     if let Some(signature) = &theme.signature {
         page.starts_paragraph = true;
-        page.say(&writer.sentence(signature));
+        page.add_sentence(&writer.sentence(signature));
     }
     page.paragraphs.join("\n\n")
 }
@@ -310,8 +310,8 @@ mod tests {
             finish("@ old boat and @ useful oar.  it took @ hour. \"^why?\" he said."),
             "An old boat and a useful oar. It took an hour. \"Why?\" he said."
         );
-        assert!(takes_an("orange") && takes_an("honest") && takes_an("unimportant"));
-        assert!(!takes_an("one-eyed") && !takes_an("European") && !takes_an("house"));
+        assert!(["orange", "honest", "unimportant"].into_iter().all(begins_with_vowel_sound));
+        assert!(!["one-eyed", "European", "house"].into_iter().any(begins_with_vowel_sound));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The limit of a tokeniser's ids.
 const MAX_IDS: usize = 1 << 22;
 /// Ids may have gaps: this many, and this many times the number of tokens.
-const GAPS: usize = 1 << 16;
+const MAX_ID_GAPS: usize = 1 << 16;
 const GAPS_PER_TOKEN: usize = 16;
 /// The largest factor by which replacements may lengthen a text.
 const MAX_GROWTH: f64 = 1024.0;
@@ -35,7 +35,7 @@ pub(super) fn check(json: &[u8]) -> tokenizers::Result<()> {
 pub(super) fn vocabulary(tokens: usize, last: Option<u32>) -> tokenizers::Result<usize> {
     let Some(last) = last else { return Err("it has no tokens".into()) };
     let ids = last as usize + 1;
-    if ids > MAX_IDS || ids > tokens.saturating_mul(GAPS_PER_TOKEN).saturating_add(GAPS) {
+    if ids > MAX_IDS || ids > tokens.saturating_mul(GAPS_PER_TOKEN).saturating_add(MAX_ID_GAPS) {
         return Err(format!("its {tokens} tokens have ids up to {last}, and every id up to there takes memory").into());
     }
     Ok(ids)

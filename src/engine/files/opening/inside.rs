@@ -35,7 +35,8 @@ mod descriptors {
         Ok(file)
     }
 
-    /// Refuses a file that has another name, which may lie anywhere: what is written to it would be written there too.
+    /// Refuses a file with several hard links, because writing to it would also change the file under its other names,
+    /// which may lie outside of the folder.
     pub fn check_only_name(file: &File) -> Result<(), FileError> {
         match fstat(file).map_err(refused)?.st_nlink {
             0 | 1 => Ok(()),
@@ -105,7 +106,7 @@ mod paths {
     use super::super::{self as opening, FileError, check_type, parts};
 
     pub fn open(folder: &Path, name: &Path, writing: bool) -> Result<File, FileError> {
-        let path = checked(folder, name, writing, Last::NoLink)?;
+        let path = checked(folder, name, writing, LastComponent::NoLink)?;
         let file = match writing {
             true => File::options().read(true).write(true).create(true).truncate(false).open(&path)?,
             false => opening::open(&path)?,
@@ -120,31 +121,32 @@ mod paths {
     }
 
     pub fn make_folder(folder: &Path, name: &Path) -> Result<(), FileError> {
-        Ok(fs::create_dir(checked(folder, name, true, Last::NoLink)?)?)
+        Ok(fs::create_dir(checked(folder, name, true, LastComponent::NoLink)?)?)
     }
 
     pub fn remove_file(folder: &Path, name: &Path) -> Result<(), FileError> {
-        Ok(fs::remove_file(checked(folder, name, false, Last::Any)?)?)
+        Ok(fs::remove_file(checked(folder, name, false, LastComponent::Any)?)?)
     }
 
     pub fn rename(folder: &Path, from: &Path, to: &Path) -> Result<(), FileError> {
-        Ok(fs::rename(checked(folder, from, false, Last::Any)?, checked(folder, to, true, Last::Any)?)?)
+        let from = checked(folder, from, false, LastComponent::Any)?;
+        Ok(fs::rename(from, checked(folder, to, true, LastComponent::Any)?)?)
     }
 
     #[derive(Clone, Copy, PartialEq)]
-    enum Last {
+    enum LastComponent {
         NoLink,
         Any,
     }
 
     /// The path of a name over which no link leads.
-    fn checked(folder: &Path, name: &Path, may_be_missing: bool, last: Last) -> Result<PathBuf, FileError> {
+    fn checked(folder: &Path, name: &Path, may_be_missing: bool, last: LastComponent) -> Result<PathBuf, FileError> {
         let mut path = folder.to_owned();
         let parts = parts(name)?;
         for (i, part) in parts.iter().enumerate() {
             path.push(part);
             match fs::symlink_metadata(&path) {
-                Ok(_) if i + 1 == parts.len() && last == Last::Any => {}
+                Ok(_) if i + 1 == parts.len() && last == LastComponent::Any => {}
                 Ok(found) if found.file_type().is_symlink() => return Err(FileError::Link),
                 Ok(_) => {}
                 Err(e) if may_be_missing && e.kind() == io::ErrorKind::NotFound => {}

@@ -1,5 +1,5 @@
 //! A BDH as the public code's state dict: its names, its buffer of frequencies, and as metadata what does not follow
-//! from shapes. It does not write files.
+//! from shapes. Writing files is left to the caller.
 
 use super::{
     import_state_dict::{self, FREQUENCIES, NAMES},

@@ -13,7 +13,7 @@ use crate::{
 /// The names of the number of layers in configs.
 const LAYERS: [&str; 7] = ["n_layer", "n_layers", "num_layers", "num_hidden_layers", "layers", "depth", "L"];
 const MAX_LAYERS: usize = 1024;
-/// The names of the window of training.
+/// The names under which files store the length of the training windows.
 const WINDOW: [&str; 9] = [
     "block_size",
     "context_length",
@@ -27,8 +27,8 @@ const WINDOW: [&str; 9] = [
 ];
 const MAX_WINDOW: usize = 1 << 20;
 /// A buffer that numbers the positions of a window.
-const POSITIONS: &str = "pos_idx";
-/// Bytes of a file of settings; a longer one is none.
+const POSITION_BUFFER: &str = "pos_idx";
+/// The largest number of bytes of a file of settings; longer files are not read.
 const MAX_CONFIG: u64 = 256 << 10;
 
 type Scalars = BTreeMap<String, String>;
@@ -56,7 +56,7 @@ fn number(found: &Scalars, names: &[&str], max: usize) -> Option<usize> {
 }
 
 fn positions(file: &Weights) -> Option<usize> {
-    let (_, shape) = file.tensors().find(|(name, _)| name.rsplit('.').next() == Some(POSITIONS))?;
+    let (_, shape) = file.tensors().find(|(name, _)| name.rsplit('.').next() == Some(POSITION_BUFFER))?;
     shape.iter().copied().max().filter(|n| (2..=MAX_WINDOW).contains(n))
 }
 

@@ -52,7 +52,7 @@ impl SourceCode {
 
     /// The shape of our weight that corresponds to the file's; one that cannot be transposed stays as it is. `heads` is
     /// read from the one weight that has that dimension.
-    fn our_shape(self, ours: &str, shape: &[usize], heads: usize) -> Vec<usize> {
+    fn converted_shape(self, ours: &str, shape: &[usize], heads: usize) -> Vec<usize> {
         match (self, ours, shape) {
             (Self::Transformers | Self::Cq, "lm_head", &[v, d]) => vec![d, v],
             (Self::Cq, "decoder", &[d, n]) => vec![n, d],
@@ -61,8 +61,8 @@ impl SourceCode {
         }
     }
 
-    /// A weight as ours, whose shape was found to fit.
-    fn our_value(self, ours: &str, value: Tensor, spec: &BdhSpec) -> Result<Tensor> {
+    /// A weight converted to this program's form; its shape has been checked.
+    fn converted_value(self, ours: &str, value: Tensor, spec: &BdhSpec) -> Result<Tensor> {
         let (h, d, n) = (spec.heads, spec.d_model, spec.per_head());
         match (self, ours) {
             (Self::Krychu, _) => paired(spec, ours, &value),
@@ -79,12 +79,13 @@ pub(super) const FREQUENCIES: &str = "attn.freqs";
 const CQ_FREQUENCIES: &str = "rope.freqs";
 const CQ_ROTARY: &str = "rope.";
 /// Base of the rotary frequencies of krychu/bdh and of lucidrains/bdh-cq.
-const THETA: f32 = 10_000.0;
+const ROPE_BASE: f32 = 10_000.0;
 /// Frequencies closer than this share are the same.
 const FREQUENCY_TOLERANCE: f32 = 1e-5;
 /// A checkpoint whose tensors all fit; not yet loaded.
 pub struct ImportedStateDict {
-    /// The asked one with the file's sizes. It names no file: a model made of it is a new one.
+    /// The requested spec with the sizes of the file. It names no file, because a model that is built from it is a new
+    /// one.
     pub spec: BdhSpec,
     /// The number of ids of the vocabulary, from the shape of the embedding.
     pub vocab: usize,
@@ -104,7 +105,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     let file = Weights::open(path)?;
     let shown = path.display();
     let all: Vec<(&str, &[usize])> = file.tensors().collect();
-    let Some(TensorGroup { prefix, code, mut names }) = group(&all) else {
+    let Some(TensorGroup { prefix, code, mut names }) = largest_group(&all) else {
         bail!(
             "`{shown}` holds no BDH: its {} tensors have other names than those of one, such as `encoder_v` or `Dx`. No \
              other model opens from a file; orrery-log shows the training of any (python/README.md)",
@@ -121,7 +122,8 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         ensure!(!name.is_empty(), "`{shown}` lacks the tensor `{prefix}{wanted}`; save the model's whole state_dict");
     }
     let extra = all.iter().filter(|(n, _)| n.starts_with(&prefix) && !names.iter().any(|k| k == n));
-    if let Some((name, shape)) = extra.clone().find(|(n, _)| !can_be_computed(&plain(n)[plain(&prefix).len()..])) {
+    let prefix_len = uncompiled(&prefix).len();
+    if let Some((name, shape)) = extra.clone().find(|(n, _)| !can_be_computed(&uncompiled(n)[prefix_len..])) {
         let why = match name.ends_with("pos.weight") {
             true => "learned positions are not part of BDH-GPU; train it with rotary ones",
             false => "it belongs to a changed model; take it out of the file if it changes nothing",
@@ -131,7 +133,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
 
     let heads = shape(&names[2]).and_then(|s| s.first().copied()).unwrap_or(0);
     let shapes: [Vec<usize>; 5] =
-        std::array::from_fn(|i| code.our_shape(NAMES[0][i], shape(&names[i]).unwrap_or(&[]), heads));
+        std::array::from_fn(|i| code.converted_shape(NAMES[0][i], shape(&names[i]).unwrap_or(&[]), heads));
     let tensors = std::array::from_fn(|i| (names[i].as_str(), shapes[i].as_slice()));
     let turned = match code {
         SourceCode::Public | SourceCode::Krychu => "",
@@ -177,7 +179,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         ));
     } else if code == SourceCode::Krychu {
         spec.frequencies =
-            Some((0..n / 2).map(|i| THETA.powf(-2.0 * i as f32 / n as f32) / std::f32::consts::TAU).collect());
+            Some((0..n / 2).map(|i| ROPE_BASE.powf(-2.0 * i as f32 / n as f32) / std::f32::consts::TAU).collect());
         notes.push(format!(
             "`{shown}` is of the code krychu/bdh, whose tokens see the whole sequence, themselves and those that follow too: here they see their past only, so outputs differ. Weights and graphs are the same"
         ));
@@ -208,7 +210,7 @@ impl ImportedStateDict {
     pub fn load(&self, device: &Device) -> Result<Vec<(&'static str, Tensor)>> {
         let load = |(ours, name): (&&'static str, &String)| -> Result<(&'static str, Tensor)> {
             let value = self.file.load(name, device)?;
-            Ok((*ours, self.code.our_value(ours, value, &self.spec)?))
+            Ok((*ours, self.code.converted_value(ours, value, &self.spec)?))
         };
         NAMES[0].iter().zip(&self.names).map(load).collect()
     }
@@ -288,23 +290,23 @@ struct TensorGroup {
 }
 
 /// A name without the part that torch.compile inserts.
-fn plain(name: &str) -> String {
+fn uncompiled(name: &str) -> String {
     name.replace("_orig_mod.", "")
 }
 
-/// True if a tensor beside the weights may be left out because it can be computed.
+/// True for a tensor that is not a weight and need not be read because it can be computed.
 fn can_be_computed(rest: &str) -> bool {
     let starts = ["linear_attn.rotary.", CQ_ROTARY];
     matches!(rest, FREQUENCIES | "backbone.attn.freqs" | "pos_idx") || starts.iter().any(|s| rest.starts_with(s))
 }
 
 /// The model of most weights; of equals, the one under the shortest prefix (not an average kept beside it).
-fn group(all: &[(&str, &[usize])]) -> Option<TensorGroup> {
+fn largest_group(all: &[(&str, &[usize])]) -> Option<TensorGroup> {
     let mut found: Vec<TensorGroup> = vec![];
     let mut places: HashMap<(&str, String), usize> = HashMap::new();
     for (name, _) in all {
         for code in SourceCode::ALL {
-            let tail = plain(name);
+            let tail = uncompiled(name);
             for (i, wanted) in code.names().iter().enumerate() {
                 let Some(before) = tail.strip_suffix(wanted).filter(|p| p.is_empty() || p.ends_with('.')) else {
                     continue;
@@ -319,7 +321,7 @@ fn group(all: &[(&str, &[usize])]) -> Option<TensorGroup> {
         }
     }
     let has = |g: &TensorGroup| g.names.iter().filter(|n| !n.is_empty()).count();
-    // `emb.weight` alone is no BDH
+    // a file with `emb.weight` alone does not hold a BDH
     found.into_iter().filter(|g| has(g) >= 2).max_by_key(|g| (has(g), std::cmp::Reverse(g.prefix.len())))
 }
 
@@ -329,7 +331,7 @@ fn cq_frequencies(file: &Weights, extra: &[&str], n: usize) -> Result<Arc<[f32]>
     let (turning, table) = (n / 4, extra.iter().find(|name| name.ends_with(CQ_FREQUENCIES)));
     let mut turns: Vec<f32> = match table {
         Some(name) => host::to_f32(&file.load(name, &Device::Cpu)?)?,
-        None => (0..turning).map(|i| THETA.powf(-4.0 * i as f32 / n as f32)).collect(),
+        None => (0..turning).map(|i| ROPE_BASE.powf(-4.0 * i as f32 / n as f32)).collect(),
     };
     let fits = turns.len() == turning && n.is_multiple_of(4);
     ensure!(fits, "tensor `{CQ_FREQUENCIES}`: {} frequencies do not fit {n} neurons of a head", turns.len());
@@ -348,7 +350,7 @@ fn frequencies(file: &Weights, name: &str, n: usize, notes: &mut Vec<String>) ->
         .shape()
         .turns_per_token();
     let table: Vec<f32> = all.iter().step_by(2).copied().collect();
-    // neurons that pair turn together
+    // paired neurons have the same rotation
     if let Some(i) = all.as_chunks().0.iter().position(|[a, b]| (a - b).abs() > FREQUENCY_TOLERANCE * a.abs()) {
         bail!("tensor `{name}`: neurons {} and {} are a pair and turn at different speeds", 2 * i, 2 * i + 1)
     }

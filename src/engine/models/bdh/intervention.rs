@@ -10,7 +10,7 @@ use crate::{
     telemetry::Synapse,
 };
 
-/// An intervention as a model applies it.
+/// An intervention in the form that the forward pass applies.
 pub(super) enum ActivationEdit {
     Neurons(NeuronEdit),
     Synapses(SynapseEdit),
@@ -38,7 +38,7 @@ impl Action {
 }
 
 impl Intervention {
-    /// Errors: a neuron or the layer is none of the model's, or the amount is not finite.
+    /// Errors: a neuron or the layer does not exist in the model, or the amount is not finite.
     pub(super) fn edit(&self, shape: &SynapseShape, device: &Device) -> Result<ActivationEdit> {
         let line = self.action.line()?;
         match &self.target {
@@ -123,12 +123,12 @@ pub(super) struct AttentionInput<'a> {
     /// Gates `(B, nh, T, 1)` of BDH-GPU'.
     pub open: Option<&'a Tensor>,
     pub decoder: &'a Tensor, // (n, D)
-    /// True if a norm takes the mean off what a layer writes.
+    /// True if a norm subtracts the mean from the output of the layer.
     pub is_centred: bool,
 }
 
 /// sd of every row of `(.., D)`, with the norms' epsilon.
-fn deviations(rows: &Tensor, eps: f64) -> Result<Vec<f64>> {
+fn row_standard_deviations(rows: &Tensor, eps: f64) -> Result<Vec<f64>> {
     let d = rows.dims().last().copied().unwrap_or(1).max(1);
     let deviation = |row: &[f64]| {
         let mean = mean(row);
@@ -140,12 +140,12 @@ fn deviations(rows: &Tensor, eps: f64) -> Result<Vec<f64>> {
 impl LayerOutput {
     /// `read` `(B, T, D)`: E y before its norm; `sum`: what the layer's outer norm is applied to, where it has one.
     pub(super) fn new(y: Tensor, read: &Tensor, sum: &Tensor, form: Form, eps: f64) -> Result<Self> {
-        let inner = deviations(read, eps)?;
+        let inner = row_standard_deviations(read, eps)?;
         let gain = match form {
             Form::Normfree => vec![1.0; inner.len()],
             Form::Paper | Form::FinalNorm => inner.into_iter().map(f64::recip).collect(),
             Form::Code | Form::Both => {
-                inner.into_iter().zip(deviations(sum, eps)?).map(|(a, b)| (a * b).recip()).collect()
+                inner.into_iter().zip(row_standard_deviations(sum, eps)?).map(|(a, b)| (a * b).recip()).collect()
             }
         };
         Ok(Self { y, gain })

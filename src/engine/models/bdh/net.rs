@@ -28,7 +28,7 @@ struct Gates {
     merge: Tensor,  // (L)
 }
 
-/// The values that layers hand on to one another beside v.
+/// The values that layers pass on in addition to v.
 #[derive(Default)]
 struct LayerCarry {
     /// The x of the layer before, in the forms that add it up.
@@ -48,13 +48,13 @@ pub(super) enum ForwardChange {
 
 impl ForwardChange {
     /// True if a synapse that ends in this layer is changed.
-    fn wants_written(&self, layer: usize) -> bool {
+    fn has_edit_from(&self, layer: usize) -> bool {
         matches!(self, Self::Edit(ActivationEdit::Synapses(edit)) if edit.changes_layer(layer))
     }
 }
 
 /// The weights, one set for all layers, named as in the public code.
-pub(super) struct Net {
+pub(super) struct BdhNet {
     pub(super) spec: BdhSpec,
     embed: Tensor,              // (V, D)
     encoder: Tensor,            // (nh, D, N), D_x
@@ -64,7 +64,7 @@ pub(super) struct Net {
     gates: Option<Gates>,
 }
 
-impl Net {
+impl BdhNet {
     pub(super) fn new(p: &mut Params, spec: &BdhSpec, vocab: usize) -> Result<Self> {
         let (d, h, n, std) = (spec.d_model, spec.heads, spec.per_head(), spec.init_std);
         Ok(Self {
@@ -117,7 +117,7 @@ impl Net {
                     ForwardChange::Nothing | ForwardChange::Edit(_) => y,
                 };
                 let read = linear_transposed(&y, &self.decoder)?;
-                wrote = change.wants_written(layer + 1).then_some(y);
+                wrote = change.has_edit_from(layer + 1).then_some(y);
                 read
             }; // (B,T,D)
             let sum = match self.spec.form {

@@ -78,7 +78,7 @@ defaults! {
         /// The state that is carried from window to window; `None` begins every window with an empty state.
         pub carry: Option<Carry> = None,
         /// Standard deviation of every weight before training; the public code's is 0.02.
-        pub init_std: f64 = STD,
+        pub init_std: f64 = INIT_STD,
         /// Share of y that training sets to 0, as in the public code, whose own setting is 0.1; 0 is none.
         pub dropout: f64 = 0.0,
         /// Rotation per token by pair of neurons `(N / 2)`, where it differs from the usual: in a merged model.
@@ -94,7 +94,7 @@ defaults! {
 }
 
 /// Standard deviation of every initial weight of the public code.
-const STD: f64 = 0.02;
+const INIT_STD: f64 = 0.02;
 
 /// Numbers for each neuron and position that a composed layer keeps: about fifteen results of operations, and the
 /// gradient of each.

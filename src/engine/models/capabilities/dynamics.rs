@@ -1,5 +1,5 @@
-//! What can be computed with outside of a model: how queries and keys evolve as a coupled system before they meet (arXiv
-//! 2604.01683), the graph of neurons and synapses, the stationary distribution that a control sets.
+//! Parts of a model that can be computed with outside of it: the coupled system by which queries and keys evolve (arXiv
+//! 2604.01683), the graph of neurons and synapses, and the stationary distribution that a control sets.
 
 use candle_core::{Result, Tensor};
 
@@ -40,7 +40,7 @@ pub trait QueryKeyDynamics {
 /// A model whose neurons and synapses are a graph that is trained edge by edge: equation (6) of arXiv 2509.26507 with
 /// circuits of its own.
 pub trait TrainedGraph: Model {
-    /// The graph as it is at this step.
+    /// The graph of the current weights.
     fn graph(&self) -> Result<GraphMatrices>;
 
     /// tokens `(B, T)` -> the pulse Y with which each arrives, at least 0, `(B, T, n)`.
@@ -65,7 +65,7 @@ pub struct GraphMatrices {
     /// G_s, `(n, n)`, at least 0; 0 where there is no synapse.
     pub synapses: Tensor,
     /// The share of neuron i's synapses that damping leaves after one token, 0 to 1, `(n)`.
-    pub keep: Tensor,
+    pub retention: Tensor,
     /// The map from the last y to logits, `(V, n)`.
     pub head: Tensor,
     /// True if A and Y are divided by their root mean square over neurons.

@@ -21,7 +21,7 @@ pub struct FlowControl {
 }
 
 impl Default for FlowControl {
-    /// The default is no control, and the field as it was trained.
+    /// By default there is no control, and the field is the trained one.
     fn default() -> Self {
         Self { u: [0.0; CONTROLS], alpha: 1.0 }
     }
@@ -36,7 +36,7 @@ impl FlowControl {
         all.map(|(name, value)| RuntimeParam { name, value }).collect()
     }
 
-    /// Sets one of [`FlowControl::runtime_params`]; false if there is none of this name.
+    /// Sets one of [`FlowControl::runtime_params`]; returns false if none has this name.
     pub(in crate::models) fn set(&mut self, controls: usize, name: &str, value: f64) -> bool {
         let number = NAMES.iter().take(controls).position(|known| *known == name);
         match number.map(|i| &mut self.u[i]).or_else(|| (name == "alpha").then_some(&mut self.alpha)) {
@@ -79,13 +79,13 @@ pub trait LanguageFlow {
     /// dH/dtau for states `(B, T, D)`, one control for all rows, without gradients for the weights.
     fn field(&self, control: FlowControl) -> Result<Box<dyn Field + '_>>;
 
-    /// Like [`LanguageFlow::field`], with gradients for the weights that are returned beside it.
+    /// Like [`LanguageFlow::field`], but with gradients for the weights, which it returns as well.
     fn learning_field(&self, control: FlowControl) -> Result<(SharedField, Vec<Tensor>)>;
 
     /// H at tau = 1 `(B, T, D)` -> logits `(B, T, V)`, without gradients.
     fn finish(&self, h: &Tensor) -> Result<Tensor>;
 
-    /// Longest text, in tokens.
+    /// The length of the longest text, in tokens.
     fn positions(&self) -> usize;
 
     /// Equal steps of a training solve, at least one.
@@ -134,11 +134,11 @@ pub struct Steering {
     pub vary: bool,
     /// Hold all predictions that are not asked for near the unsteered ones: the term KL(unsteered || steered) of the loss,
     /// which the source does not describe.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub kl: bool,
 }
 
 /// Records without the field were made with the term.
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }

@@ -12,7 +12,7 @@ pub struct AttentionLayer {
     pub window: Option<usize>,
     /// Position t sees t. Where it does not, attention is strictly causal: the first position sees nothing, and its row
     /// is 0.
-    pub sees_itself: bool,
+    pub attends_to_self: bool,
     /// A weight is the difference of two softmax weights: it may be negative, and rows do not sum to 1.
     pub is_differential: bool,
 }
@@ -20,7 +20,7 @@ pub struct AttentionLayer {
 impl AttentionLayer {
     /// A layer at token rate.
     pub fn at_token_rate(path: impl Into<String>, window: Option<usize>) -> Self {
-        Self { path: path.into(), tokens_per_position: 1, window, sees_itself: true, is_differential: false }
+        Self { path: path.into(), tokens_per_position: 1, window, attends_to_self: true, is_differential: false }
     }
 
     /// Returns layers named `<name>.0`, `<name>.1`, .., which attend at token rate.
@@ -35,7 +35,7 @@ impl AttentionLayer {
 
     /// Returns the layer, marked as strictly causal: it attends only to positions before the present one.
     pub fn strictly_causal(self) -> Self {
-        Self { sees_itself: false, ..self }
+        Self { attends_to_self: false, ..self }
     }
 
     /// Path under which a [`Tap`](crate::nn::Tap) finds the weights.
@@ -49,16 +49,16 @@ impl AttentionLayer {
         (0..rows).map(|t| self.uniform_row_entropy(t)).sum::<f64>() / rows.max(1) as f64
     }
 
-    /// Entropy (nats) of query `t`'s attention spread so; 0 where it sees nothing.
+    /// The entropy (nats) of query `t`'s attention if it is uniform; 0 if the query sees no position.
     pub fn uniform_row_entropy(&self, t: usize) -> f64 {
         (self.seen(t).max(1) as f64).ln()
     }
 
-    /// Weights `(rows, rows)` of attention spread so.
+    /// The weights `(rows, rows)` of uniform attention.
     pub fn uniform_weights(&self, rows: usize) -> Vec<f32> {
         let mut weights = vec![0.0; rows * rows];
         for (t, row) in weights.chunks_mut(rows.max(1)).enumerate() {
-            let (seen, end) = (self.seen(t), self.end_of_sight(t));
+            let (seen, end) = (self.seen(t), self.visible_end(t));
             row[end - seen..end].fill(1.0 / seen as f32);
         }
         weights
@@ -66,18 +66,18 @@ impl AttentionLayer {
 
     /// True if uniform attention is the same in both layers along the same text.
     pub fn shares_uniform_attention(&self, other: &Self) -> bool {
-        let seen = |layer: &Self| (layer.tokens_per_position, layer.window, layer.sees_itself);
+        let seen = |layer: &Self| (layer.tokens_per_position, layer.window, layer.attends_to_self);
         seen(self) == seen(other)
     }
 
     /// The number of positions that query `t` may see.
     pub fn seen(&self, t: usize) -> usize {
-        self.end_of_sight(t).min(self.window.unwrap_or(usize::MAX).max(1))
+        self.visible_end(t).min(self.window.unwrap_or(usize::MAX).max(1))
     }
 
-    /// The first position that query `t` does not see any more.
-    fn end_of_sight(&self, t: usize) -> usize {
-        t + usize::from(self.sees_itself)
+    /// The first position that query `t` does not see.
+    fn visible_end(&self, t: usize) -> usize {
+        t + usize::from(self.attends_to_self)
     }
 }
 

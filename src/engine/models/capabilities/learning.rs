@@ -1,5 +1,5 @@
-//! How a model changes other than by gradients: a local rule of learning of its own, such as a Hebbian one, and numbers that
-//! can be set while it runs.
+//! Changes of a model other than by gradients: a local learning rule, such as a Hebbian one, and numbers that can be
+//! set while it runs.
 
 use candle_core::Result;
 

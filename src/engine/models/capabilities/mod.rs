@@ -17,7 +17,7 @@ use super::Model;
 /// Everything that a model can be asked for beyond its loss; a family names what it has and leaves the rest to the default.
 #[derive(Default)]
 pub struct Capabilities<'m> {
-    /// The model as one that gives logits of the next token, if it does.
+    /// The model as a predictor of the next token; `None` if it is not one.
     pub token_model: Option<&'m dyn Model>,
     /// The layers whose attention maps can be tapped, in the order of a forward pass; none without softmax attention.
     pub attention_layers: Vec<AttentionLayer>,

@@ -1,5 +1,6 @@
-//! What models tell of texts beside the next token: vectors or tags of every word of a sentence, the class of a whole text,
-//! the tokens that were read some steps ago, and the logits of a text that is read part by part.
+//! Capabilities of models that read texts, other than predicting the next token: vectors or tags of every word of a
+//! sentence, the class of a whole text, the tokens that were read some steps ago, and the logits of a text that is read
+//! part by part.
 
 use std::ops::Range;
 

@@ -18,7 +18,7 @@ pub(super) const CLASS_HEAD: &str = "class_head.weight";
 
 /// Pre-norm blocks with RMSNorm and SwiGLU, a tied head or a classification head, no biases.
 #[derive(Clone)]
-pub(super) struct Net {
+pub(super) struct CoupledQkNet {
     embed: Tensor,             // (V, D)
     positions: Option<Tensor>, // (P, D)
     max_positions: usize,      // P
@@ -27,7 +27,7 @@ pub(super) struct Net {
     class_head: Option<Tensor>, // (K, D)
 }
 
-impl Net {
+impl CoupledQkNet {
     pub(super) fn new(p: &mut Params, spec: &CoupledQkSpec, vocab: usize) -> Result<Self> {
         ensure!(spec.dt.is_finite() && spec.dt > 0.0, "dt = {} is not a step length; give a number above 0", spec.dt);
         let embed = p.normal("embed.weight", (vocab, spec.d_model), EMBEDDING_STD)?;
@@ -65,8 +65,8 @@ impl Net {
         self.norm.forward(&x)
     }
 
-    /// Same as [`Net::encode`], for a training step that keeps only the input and the output of each block and computes the
-    /// block again in its backward pass. `variables` are those of the model.
+    /// Same as [`CoupledQkNet::encode`], for a training step that keeps only the input and the output of each block and
+    /// computes the block again in its backward pass. `variables` are those of the model.
     pub(super) fn encode_recomputed(
         &self,
         tokens: &Tensor,

@@ -244,7 +244,7 @@ impl CoupledQkSpec {
         let (d, head) = (self.d_model as f64, self.d_model as f64 / self.heads.max(1) as f64);
         let kv = self.kv_heads() as f64 * head;
         let maps = 2.0 * d * d + 2.0 * d * kv + 3.0 * d * self.hidden as f64;
-        // both scores and what they read are products of half the window's pairs; two maps score twice
+        // the scores and their product with the values each take half of the window's pairs; two maps need both twice
         let products = if self.variant.is_differential() { 4.0 } else { 2.0 };
         let pairs = products * d * window as f64 / 2.0;
         let evolution = |layer| {

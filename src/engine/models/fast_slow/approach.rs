@@ -4,7 +4,7 @@ use std::{cell::Cell, sync::atomic::Ordering};
 
 use candle_core::Var;
 
-use super::{Approach, FastSlow, net::Net};
+use super::{Approach, FastSlow, net::FastSlowNet};
 use crate::{
     models::prelude::*,
     nn::{
@@ -23,13 +23,13 @@ pub const DEQ_BACKWARD: &str = "deq/backward_iterations";
 pub(super) struct SolveStatistics {
     iterations: Cell<usize>,
     residual: Cell<f64>,
-    missed: Cell<usize>,
+    unconverged_solves: Cell<usize>,
     backward: Arc<BackwardSolves>,
 }
 
 impl SolveStatistics {
     fn begin_step(&self) {
-        self.missed.set(0);
+        self.unconverged_solves.set(0);
         self.backward.unconverged.store(0, Ordering::Relaxed);
     }
 
@@ -39,7 +39,7 @@ impl SolveStatistics {
             (DEQ_ITERATIONS, self.iterations.get() as f64),
             (channels::DEQ_RESIDUAL, self.residual.get()),
             (DEQ_BACKWARD, read(&self.backward.iterations)),
-            (channels::DEQ_MISSED, self.missed.get() as f64),
+            (channels::DEQ_MISSED, self.unconverged_solves.get() as f64),
             (channels::DEQ_BACKWARD_MISSED, read(&self.backward.unconverged)),
         ]
     }
@@ -59,7 +59,7 @@ pub(super) struct RoundState<'a> {
 
 impl FastSlow {
     /// Maps the injected state to the one that leaves the round.
-    pub(super) fn approach(&self, net: &Net, from: RoundState<'_>, tap: &mut Tap) -> Result<Tensor> {
+    pub(super) fn approach(&self, net: &FastSlowNet, from: RoundState<'_>, tap: &mut Tap) -> Result<Tensor> {
         let x = from.x;
         let mut first = Some(tap);
         let mut pass = |x: &Tensor| match first.take() {
@@ -109,7 +109,7 @@ impl FastSlow {
         if !from.learn {
             return Ok(value);
         }
-        self.solves.missed.set(self.solves.missed.get() + usize::from(!solution.is_settled));
+        self.solves.unconverged_solves.set(self.solves.unconverged_solves.get() + usize::from(!solution.is_settled));
         let at = Var::from_tensor(&solution.x)?;
         let image = map(&at)?;
         fixed_point::attach(&value, Implicit { at, image, criterion: goal, backward: self.solves.backward.clone() })
@@ -167,8 +167,8 @@ mod tests {
         for _ in 0..2 {
             model.loss(&batch)?.total.backward()?;
             let scalars = model.scalars(None)?;
-            let missed = scalars.iter().find(|(n, _)| *n == channels::DEQ_MISSED).map(|(_, v)| *v);
-            assert_eq!(missed, Some(2.0), "one a round, of the last step alone");
+            let unconverged_solves = scalars.iter().find(|(n, _)| *n == channels::DEQ_MISSED).map(|(_, v)| *v);
+            assert_eq!(unconverged_solves, Some(2.0), "one a round, of the last step alone");
             assert!(scalars.iter().any(|(n, v)| *n == channels::DEQ_BACKWARD_MISSED && *v == 2.0), "{scalars:?}");
         }
         Ok(())

@@ -27,7 +27,7 @@ pub(super) enum Phi {
 }
 
 #[derive(Clone)]
-pub(super) struct Net {
+pub(super) struct FastSlowNet {
     pub(super) embed: Tensor, // (V, D)
     pub(super) pre: Vec<Block>,
     pub(super) slow: Vec<Block>,
@@ -38,7 +38,7 @@ pub(super) struct Net {
     pub(super) norm: Tensor,     // (D)
 }
 
-impl Net {
+impl FastSlowNet {
     pub(super) fn new(p: &mut Params, s: &FastSlowSpec, vocab: usize) -> Result<Self> {
         let d = s.d_model;
         let fast_writers = 2 * (s.n_pre + s.n_rounds * s.n_post);

@@ -1,6 +1,6 @@
 //! A hierarchy by update counts: fast passes with the slow state held, then one slow update, all at token rate.
 
-use super::{FastSlow, net::Net};
+use super::{FastSlow, net::FastSlowNet};
 use crate::models::prelude::*;
 
 /// The passes of a cycle, and the cycles that gradients pass through.
@@ -23,7 +23,7 @@ struct Streams {
 
 impl FastSlow {
     /// The fast state `(B, T, D)` after all cycles with the last slow state let in. `start`: the fast state before them.
-    pub(super) fn cycles(&self, net: &Net, start: &Tensor, way: Cycles, tap: &mut Tap) -> Result<Tensor> {
+    pub(super) fn cycles(&self, net: &FastSlowNet, start: &Tensor, way: Cycles, tap: &mut Tap) -> Result<Tensor> {
         let mut streams = Streams { x: start.clone(), y: None };
         if way.learned_from > 0 {
             let fixed = start.detach();
@@ -42,7 +42,7 @@ impl FastSlow {
     }
 
     /// Fast passes with y held, then y <- Slow(y + x).
-    fn cycle(&self, net: &Net, streams: Streams, way: Cycles, round: usize, tap: &mut Tap) -> Result<Streams> {
+    fn cycle(&self, net: &FastSlowNet, streams: Streams, way: Cycles, round: usize, tap: &mut Tap) -> Result<Streams> {
         let Streams { x, y } = &streams;
         tap.offer(&format!("x.r{round}"), || Ok(x.clone()))?;
         tap.offer(&format!("y_up.r{round}"), || y.clone().map_or_else(|| x.zeros_like(), Ok))?;
@@ -63,7 +63,7 @@ impl FastSlow {
     }
 
     /// x + s tanh(gamma) RMSNorm(phi(y)).
-    fn inject(&self, net: &Net, Streams { x, y }: &Streams) -> Result<Tensor> {
+    fn inject(&self, net: &FastSlowNet, Streams { x, y }: &Streams) -> Result<Tensor> {
         match y {
             None => Ok(x.clone()),
             Some(y) => x + net.injection(y)?.broadcast_mul(&self.gate_tensor(net)?)?,

@@ -69,18 +69,18 @@ impl AlibiGptSpec {
     /// The sizes that come closest to this many parameters; of two as close, the less unusual one.
     pub fn with_parameters_near(parameters: usize, vocab: usize) -> Self {
         let coarse = Self::nearest(parameters, vocab, STEP);
-        if coarse.miss(parameters, vocab) <= COUNT_TOLERANCE {
+        if coarse.count_error(parameters, vocab) <= COUNT_TOLERANCE {
             return coarse;
         }
         let fine = Self::nearest(parameters, vocab, FINE_STEP);
-        if fine.miss(parameters, vocab) < coarse.miss(parameters, vocab) { fine } else { coarse }
+        if fine.count_error(parameters, vocab) < coarse.count_error(parameters, vocab) { fine } else { coarse }
     }
 
     /// The sizes of a model that is as large as one of this many parameters; `None` where none comes within a
     /// twentieth.
     pub fn with_equal_parameters(parameters: usize, vocab: usize) -> Option<Self> {
         let near = Self::with_parameters_near(parameters, vocab);
-        (near.miss(parameters, vocab) <= TOLERANCE).then_some(near)
+        (near.count_error(parameters, vocab) <= TOLERANCE).then_some(near)
     }
 
     /// Floating-point operations of a training step for each token of a text of `tokens`: three times those of the
@@ -95,7 +95,7 @@ impl AlibiGptSpec {
     }
 
     /// The share of the wanted count by which it is missed.
-    fn miss(&self, parameters: usize, vocab: usize) -> f64 {
+    fn count_error(&self, parameters: usize, vocab: usize) -> f64 {
         self.parameters(vocab).abs_diff(parameters) as f64 / parameters.max(1) as f64
     }
 
@@ -112,7 +112,7 @@ impl AlibiGptSpec {
         // all sizes within a hundredth count as equal; among them the most typical shape wins
         let rank = |s: &Self| {
             let unusual = (s.d_model as f64 / s.layers as f64 / TYPICAL_RATIO).ln().abs();
-            (s.miss(parameters, vocab).max(0.01), unusual)
+            (s.count_error(parameters, vocab).max(0.01), unusual)
         };
         shapes.min_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(std::cmp::Ordering::Equal)).unwrap_or(at(STEP, 1))
     }

@@ -78,7 +78,7 @@ fn positive(x: &Tensor) -> Result<Tensor> {
 }
 
 /// The weights, one set for all layers.
-pub(super) struct Net {
+pub(super) struct GraphBdhNet {
     spec: GraphBdhSpec,
     embed: Tensor,           // (V, n)
     pub(super) head: Tensor, // (V, n)
@@ -95,18 +95,18 @@ pub(super) struct SynapseState {
 /// The values that are the same at every token when a text is read token by token.
 struct Reader {
     circuits: [Tensor; 2], // (n, n)
-    keep: Tensor,          // (1, n, 1)
+    retention: Tensor,     // (1, n, 1)
     sources: Tensor,       // (n k)
     weight: Tensor,        // (1, n, k)
 }
 
-/// Offers what a layer made, each `(B, T, n)`.
+/// Offers the activations x and y of a layer to the tap, each `(B, T, n)`.
 fn offer(tap: &mut Tap, layer: usize, x: &Tensor, y: &Tensor) -> Result<()> {
     tap.offer(&format!("layers.{layer}.x"), || x.unsqueeze(1))?;
     tap.offer(&format!("layers.{layer}.y"), || y.unsqueeze(1))
 }
 
-impl Net {
+impl GraphBdhNet {
     pub(super) fn new(p: &mut Params, spec: &GraphBdhSpec, vocab: usize, seed: u64) -> Result<Self> {
         let n = spec.neurons;
         let embed = p.normal("embed.weight", (vocab, n), 1.0)?;
@@ -136,7 +136,7 @@ impl Net {
     }
 
     /// The share of each neuron's synapses that a token leaves, `(n)`.
-    fn keep(&self) -> Result<Tensor> {
+    fn retention(&self) -> Result<Tensor> {
         Tensor::from_vec(self.log_decay(), self.spec.neurons, self.embed.device())?.exp()
     }
 
@@ -189,7 +189,7 @@ impl Net {
             wires: self.wires.matrix()?,
             prods: self.prods.matrix()?,
             synapses: self.synapses.matrix()?,
-            keep: self.keep()?,
+            retention: self.retention()?,
             head: self.head.clone(),
             norms: self.spec.norms,
             single_state: self.spec.single_state,
@@ -235,13 +235,13 @@ impl Net {
     fn reader(&self) -> Result<Reader> {
         Ok(Reader {
             circuits: self.circuits()?,
-            keep: self.keep()?.reshape((1, self.spec.neurons, 1))?,
+            retention: self.retention()?.reshape((1, self.spec.neurons, 1))?,
             sources: self.synapses.sources()?.flatten_all()?,
             weight: self.synapses.weight.abs()?.unsqueeze(0)?,
         })
     }
 
-    /// Same as [`Net::read_next`]; `seen` gets the x and y of each layer.
+    /// Same as [`GraphBdhNet::read_next`]; `seen` gets the x and y of each layer.
     fn read(
         &self,
         reader: &Reader,
@@ -256,9 +256,9 @@ impl Net {
             let a = (&*sigma * &ends)?.sum(2)?.unsqueeze(1)?; // (B, 1, n)
             let grown = ends.broadcast_mul(&reader.weight)?.broadcast_mul(&y.transpose(1, 2)?)?;
             *sigma = (&*sigma + grown)?;
-            // it fades once a token, behind the last layer that it serves
+            // the state decays once per token, after the last layer that uses it
             if layer + states >= self.spec.layers {
-                *sigma = sigma.broadcast_mul(&reader.keep)?;
+                *sigma = sigma.broadcast_mul(&reader.retention)?;
             }
             Ok(a)
         };

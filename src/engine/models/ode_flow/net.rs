@@ -13,7 +13,7 @@ use crate::{
     ode::{self, Field, SolverOptions},
 };
 
-/// alpha at first.
+/// The initial value of alpha.
 const ALPHA: f64 = 0.1;
 
 /// The right-hand side's weights.
@@ -110,7 +110,7 @@ impl Field for Flow<'_> {
 }
 
 #[derive(Clone)]
-pub struct Net {
+pub struct OdeFlowNet {
     embed: Tensor, // (V, D)
     pos: Tensor,   // (P, D)
     head_layers: Vec<Block>,
@@ -120,7 +120,7 @@ pub struct Net {
     pub head: Tensor, // (V, D)
 }
 
-impl Net {
+impl OdeFlowNet {
     pub fn new(p: &mut Params, spec: &OdeFlowSpec, vocab: usize) -> Result<Self> {
         let (d, writers) = (spec.d_model, 2 * (spec.pre + spec.post + 1));
         let block = Gpt2BlockSpec { d_model: d, heads: spec.heads, writers, alibi: false, window: None };

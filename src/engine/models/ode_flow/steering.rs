@@ -3,7 +3,7 @@
 
 use super::{
     OdeFlowSpec,
-    net::{FieldNet, Net},
+    net::{FieldNet, OdeFlowNet},
 };
 use crate::{models::prelude::*, ode::SolverOptions};
 
@@ -12,10 +12,10 @@ const BASE_PREFIX: &str = "before.";
 const FIELD_PREFIX: &str = "field.";
 
 /// If the number of steps varies, each update adds the next of these values to it.
-const VARIED: [isize; 4] = [0, 2, -1, 1];
+const STEP_OFFSETS: [isize; 4] = [0, 2, -1, 1];
 
-/// The controls of a batch's rows, repeated in this order.
-const TURNS: [f64; 3] = [1.0, -1.0, 0.0];
+/// The values of u0 of a batch's rows, repeated in this order.
+const U0_VALUES: [f64; 3] = [1.0, -1.0, 0.0];
 
 /// Follows a field from states at tau = 0 `(B, T, D)` at controls `(B, 4)` to tau = 1.
 pub type Carry<'a> = &'a dyn Fn(&Tensor, &Tensor, &SolverOptions) -> Result<Tensor>;
@@ -25,19 +25,19 @@ pub struct SteeringObjective {
     pub spec: Steering,
     base_field: FieldNet,
     /// True if the present update belongs to the second stage.
-    pub steers: bool,
+    pub is_steering_stage: bool,
     step: u64,
 }
 
 impl SteeringObjective {
-    /// Makes room for the first stage's field beside the weights, so that checkpoints have it.
+    /// Registers the first stage's field as a buffer, so that checkpoints contain it.
     pub fn new(params: &mut Params, spec: &OdeFlowSpec, steering: &Steering, vocab: usize) -> Result<Self> {
         ensure!(!steering.plus.is_empty() && !steering.minus.is_empty(), "a class to steer to has no tokens");
         for id in steering.plus.iter().chain(&steering.minus) {
             ensure!((*id as usize) < vocab, "the token {id} of a class is not one of the {vocab} of the vocabulary");
         }
         let base_field = FieldNet::buffer(params, BASE_PREFIX.trim_end_matches('.'), spec)?;
-        Ok(Self { spec: steering.clone(), base_field, steers: false, step: 0 })
+        Ok(Self { spec: steering.clone(), base_field, is_steering_stage: false, step: 0 })
     }
 
     /// Prepares update `step`: sets the stage, freezes weights, and at the turn copies the field.
@@ -48,11 +48,11 @@ impl SteeringObjective {
                 params.load(&format!("{BASE_PREFIX}{}", &name[FIELD_PREFIX.len()..]), value.as_tensor())?;
             }
         }
-        let steers = step > last;
-        if step == last + 1 || steers != self.steers {
-            params.freeze_where(|name| steers && !name.starts_with(FIELD_PREFIX));
+        let is_steering_stage = step > last;
+        if step == last + 1 || is_steering_stage != self.is_steering_stage {
+            params.freeze_where(|name| is_steering_stage && !name.starts_with(FIELD_PREFIX));
         }
-        (self.steers, self.step) = (steers, step);
+        (self.is_steering_stage, self.step) = (is_steering_stage, step);
         Ok(())
     }
 
@@ -60,12 +60,18 @@ impl SteeringObjective {
     /// rows; KL(unsteered || steered), a mean over all other positions of those rows and every one of u0 = 0:
     /// nothing is to change but what is asked for. The sum of the three, or of the first two without the KL term.
     /// `carry` follows the field that learns, `inference_net` has all else.
-    pub fn loss(&self, carry: Carry<'_>, inference_net: &Net, batch: &Batch, options: &SolverOptions) -> Result<Loss> {
-        let own = self.spec.prompt.as_deref().map(|ids| one_prompt(ids, batch.tokens.device())).transpose()?;
+    pub fn loss(
+        &self,
+        carry: Carry<'_>,
+        inference_net: &OdeFlowNet,
+        batch: &Batch,
+        options: &SolverOptions,
+    ) -> Result<Loss> {
+        let own = self.spec.prompt.as_deref().map(|ids| single_prompt_batch(ids, batch.tokens.device())).transpose()?;
         let batch = own.as_ref().unwrap_or(batch);
         let (b, t) = batch.tokens.dims2()?;
         let device = batch.tokens.device();
-        let turn = |row: usize| TURNS[row % TURNS.len()];
+        let turn = |row: usize| U0_VALUES[row % U0_VALUES.len()];
         let u: Vec<f32> = (0..b).flat_map(|row| [turn(row) as f32, 0.0, 0.0, 0.0]).collect();
         let u = Tensor::from_vec(u, (b, CONTROLS), device)?;
         let start = inference_net.start(&batch.tokens, &mut Tap::off())?; // (B, T, D)
@@ -74,7 +80,7 @@ impl SteeringObjective {
             (0..b * t).filter(|&i| holds(i / t, asked[i])).map(|i| i as u32).collect()
         };
 
-        let varied = VARIED[(self.step % VARIED.len() as u64) as usize];
+        let varied = STEP_OFFSETS[(self.step % STEP_OFFSETS.len() as u64) as usize];
         let steps = if self.spec.vary { options.steps.saturating_add_signed(varied).max(1) } else { options.steps };
         let followed = SolverOptions { steps, ..options.clone() };
         let logp = log_probabilities(inference_net, &carry(&start, &u, &followed)?)?; // (B T, V)
@@ -104,13 +110,13 @@ impl SteeringObjective {
 }
 
 /// A batch of one prompt once for each control, asked for the word after its end.
-fn one_prompt(ids: &[u32], device: &Device) -> Result<Batch> {
+fn single_prompt_batch(ids: &[u32], device: &Device) -> Result<Batch> {
     let mut targets = vec![IGNORE; ids.len()];
     match targets.last_mut() {
         Some(last) => *last = 0,
         None => candle_core::bail!("the one prompt to steer at has no tokens"),
     }
-    Batch::from_ids(&ids.repeat(TURNS.len()), &targets.repeat(TURNS.len()), TURNS.len(), ids.len(), device)
+    Batch::from_ids(&ids.repeat(U0_VALUES.len()), &targets.repeat(U0_VALUES.len()), U0_VALUES.len(), ids.len(), device)
 }
 
 /// A mask of the positions `(B T)` that ask for a word.
@@ -122,7 +128,7 @@ fn answer_mask(targets: &Tensor, t: usize) -> Result<Vec<bool>> {
 }
 
 /// log P at every position of a state `(B, T, D)`: `(B T, V)`.
-fn log_probabilities(inference_net: &Net, end: &Tensor) -> Result<Tensor> {
+fn log_probabilities(inference_net: &OdeFlowNet, end: &Tensor) -> Result<Tensor> {
     let logits = inference_net.logits(&inference_net.read(end, &mut Tap::off())?)?;
     let v = logits.dim(D::Minus1)?;
     candle_nn::ops::log_softmax(&logits.reshape(((), v))?, D::Minus1)

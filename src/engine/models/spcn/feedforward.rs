@@ -23,8 +23,8 @@ choices! {
     }
 }
 
-/// Share of a word's surprise in the running mean that it is compared with.
-const FOLLOW: f32 = 0.01;
+/// The weight of a word's surprise in the running mean that it is compared with.
+const EMA_RATE: f32 = 0.01;
 /// The goodness between positive words and negative ones. Drives of a random network begin near it.
 const THRESHOLD: f32 = 1.0;
 
@@ -97,7 +97,7 @@ pub fn surprise_gated(weights: &mut [f32], mean: &mut f32, input: &Sparse, level
             column.iter_mut().zip(weighted()).for_each(|(w, (r, pi))| *w += level.rate * pi * (pi * r) * z);
         }
     }
-    *mean += FOLLOW * (surprise - *mean);
+    *mean += EMA_RATE * (surprise - *mean);
 }
 
 /// The goodness G, the sum of u^2, rises for positive words and falls for negative ones: the gradient of

@@ -271,7 +271,7 @@ impl State {
         Self { levels: vec![LevelState::new(vocab)], ..Self::default() }
     }
 
-    /// Takes in a word, one-hot.
+    /// Sets the input to a word, encoded one-hot.
     pub fn take_word(&mut self, word: usize, traces: [f32; 2]) {
         for held in &mut self.levels {
             held.dense.fill(0.0);

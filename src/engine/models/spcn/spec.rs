@@ -36,7 +36,7 @@ defaults! {
         ],
         /// True if a second hierarchy reads from right to left.
         pub backward: bool = true,
-        /// True if there is a slow trace beside the fast one.
+        /// True if there is a slow trace in addition to the fast one.
         pub slow_trace: bool = true,
         /// The slow coefficient as a share of the fast one.
         pub slow_share: f64 = 0.15,
@@ -138,7 +138,7 @@ impl SpcnSpec {
 }
 
 impl FamilySpec for SpcnSpec {
-    /// An update works on copies of the weights; a batch of sentences is small beside them.
+    /// An update works on copies of the weights; a batch of sentences is small compared with them.
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let weights = self.weights(step.vocab) * self.directions().len() as f64;
         StepMemory { weights, shared: 0.0, activations: 4.0 * step.positions() }

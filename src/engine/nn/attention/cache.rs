@@ -8,24 +8,24 @@ use crate::nn::fused::attention::{AttentionSpec, ScoreBias, reference_of_last, r
 /// The keys and values of one layer; empty before the first token.
 #[derive(Debug, Clone, Default)]
 pub struct KeyValueCache {
-    kept: Option<[Tensor; 2]>, // (B, Hkv, T, d) each
+    cached: Option<[Tensor; 2]>, // (B, Hkv, T, d) each
 }
 
 impl KeyValueCache {
-    /// Tokens whose keys and values it holds.
+    /// The number of tokens whose keys and values are cached.
     pub fn len(&self) -> usize {
-        self.kept.as_ref().map_or(0, |[k, _]| k.dims().get(2).copied().unwrap_or(0))
+        self.cached.as_ref().map_or(0, |[k, _]| k.dims().get(2).copied().unwrap_or(0))
     }
 
     /// Returns true before the first token.
     pub fn is_empty(&self) -> bool {
-        self.kept.is_none()
+        self.cached.is_none()
     }
 
     /// The last `len` of keys and values `(B, Hkv, C, d)`.
     pub fn from_last([k, v]: [&Tensor; 2], len: usize) -> Result<Self> {
         let last = |x: &Tensor| x.detach().narrow(2, x.dim(2)? - len, len);
-        Ok(Self { kept: if len == 0 { None } else { Some([last(k)?, last(v)?]) } })
+        Ok(Self { cached: if len == 0 { None } else { Some([last(k)?, last(v)?]) } })
     }
 
     /// The last C = `capacity` keys and values as buffers `(B, Hkv, C, d)`, which begin with zeros where there are fewer; `None`
@@ -33,7 +33,7 @@ impl KeyValueCache {
     pub fn to_buffers(&self, capacity: usize) -> Result<Option<[Tensor; 2]>> {
         let len = self.len().min(capacity);
         let buffer = |x: &Tensor| x.narrow(2, x.dim(2)? - len, len)?.pad_with_zeros(2, capacity - len, 0);
-        self.kept.as_ref().map(|[k, v]| Ok([buffer(k)?, buffer(v)?])).transpose()
+        self.cached.as_ref().map(|[k, v]| Ok([buffer(k)?, buffer(v)?])).transpose()
     }
 
     /// Causal attention of tokens that follow those of the cache, which takes their keys and values in; gradients end at
@@ -43,7 +43,7 @@ impl KeyValueCache {
         let [q, k, v] = split_heads(qkv, spec)?;
         let past = self.len();
         let [k, v] = self.push(&k, &v)?;
-        self.kept = Some([k.detach(), v.detach()]);
+        self.cached = Some([k.detach(), v.detach()]);
         let bias = match bias {
             Some(bias) => bias,
             None => bias.insert(ScoreBias::new(spec, past, q.dim(2)?, &q)?),
@@ -53,11 +53,11 @@ impl KeyValueCache {
 
     /// Appends the present tokens' keys and values `(B, Hkv, T, d)`; returns all of them.
     pub(super) fn push(&mut self, k: &Tensor, v: &Tensor) -> Result<[Tensor; 2]> {
-        let all = match &self.kept {
+        let all = match &self.cached {
             None => [k.clone(), v.clone()],
             Some([ks, vs]) => [Tensor::cat(&[ks, k], 2)?, Tensor::cat(&[vs, v], 2)?],
         };
-        self.kept = Some(all.clone());
+        self.cached = Some(all.clone());
         Ok(all)
     }
 }

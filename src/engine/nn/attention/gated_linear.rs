@@ -18,7 +18,7 @@ use crate::nn::{
 };
 
 /// The root that is taken of the sigmoid (tau in the paper): it starts a decay near 1.
-const ROOT: f64 = 16.0;
+const DECAY_ROOT: f64 = 16.0;
 /// Arguments of the sigmoid are clamped here, where it is 0 or 1 within the precision of f32.
 const MAX_ARGUMENT: f64 = 60.0;
 /// The positions of a chunk, which are summed at once; the state is carried from one chunk to the next.
@@ -121,7 +121,7 @@ impl GatedLinearAttention {
 
 /// ln sigmoid(z)^(1/16) = -ln(1 + exp(-z)) / 16.
 fn log_gate(z: &Tensor) -> Result<Tensor> {
-    (z.clamp(-MAX_ARGUMENT, MAX_ARGUMENT)?.neg()?.exp()? + 1.0)?.log()? * (-1.0 / ROOT)
+    (z.clamp(-MAX_ARGUMENT, MAX_ARGUMENT)?.neg()?.exp()? + 1.0)?.log()? * (-1.0 / DECAY_ROOT)
 }
 
 /// The terms of the sum, cut into chunks of C positions: queries `(M, C, g, d)`; keys, values and the cumulative log

@@ -63,7 +63,7 @@ pub const TINY_WIDTH: usize = 16;
 pub struct TinyAttention {
     /// The attention and the options that it has, such as `packed, ALiBi`.
     pub name: &'static str,
-    /// Makes it with parameters below `attn`.
+    /// Builds the attention with parameters whose names begin with `attn`.
     pub build: fn(&mut Params) -> Result<Arc<dyn Attention>>,
 }
 
@@ -111,7 +111,7 @@ pub trait Attention: ListedAttention + std::fmt::Debug + Send + Sync {
     }
 }
 
-/// An attention as [`fused::layer`](super::fused::layer) computes it.
+/// The attention weights and options in the form that [`fused::layer`](super::fused::layer) takes.
 pub struct FusedAttention<'a> {
     /// Sizes and switches of the attention.
     pub spec: AttentionSpec,

@@ -14,7 +14,7 @@ use crate::nn::{
     mlp::{BiasedMlp, MlpKind, UnbiasedMlp},
 };
 
-/// Sizes of one block beside those of its attention.
+/// Sizes of one block, other than those of its attention.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LlamaBlockSpec {
     /// Width D of the states.

@@ -1,4 +1,5 @@
-//! ZClip (Kumar et al. 2025, arXiv 2504.02507): a gradient is shortened where its norm is an outlier among those before it.
+//! ZClip (Kumar et al. 2025, arXiv 2504.02507): a gradient is scaled down if its norm is an outlier among the previous
+//! ones.
 
 use candle_core::{Device, Result, Tensor, bail};
 
@@ -30,7 +31,7 @@ const EPS: f64 = 1e-6;
 pub struct ZClip {
     /// Running mean and variance; absent while norms are collected.
     moments: Option<[f64; 2]>,
-    collected: Vec<f64>,
+    warm_up_norms: Vec<f64>,
 }
 
 impl ZClip {
@@ -51,20 +52,20 @@ impl ZClip {
     }
 
     fn collect(&mut self, norm: f64) {
-        self.collected.push(norm);
-        if self.collected.len() == WARM_UP {
-            let mean = self.collected.iter().sum::<f64>() / WARM_UP as f64;
-            let variance = self.collected.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / WARM_UP as f64;
+        self.warm_up_norms.push(norm);
+        if self.warm_up_norms.len() == WARM_UP {
+            let mean = self.warm_up_norms.iter().sum::<f64>() / WARM_UP as f64;
+            let variance = self.warm_up_norms.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / WARM_UP as f64;
             self.moments = Some([mean, variance]);
-            self.collected.clear();
+            self.warm_up_norms.clear();
         }
     }
 
-    /// The state for a checkpoint: mean and variance, or, while norms are collected, 0 and -1 and those norms:
-    /// a checkpoint refuses what is no number.
+    /// The state for a checkpoint: mean and variance, or, while norms are collected, 0 and -1 and those norms: a
+    /// checkpoint refuses values that are not numbers.
     pub fn state(&self) -> Result<Tensor> {
         let moments = self.moments.unwrap_or([0.0, -1.0]);
-        let values: Vec<f64> = moments.into_iter().chain(self.collected.iter().copied()).collect();
+        let values: Vec<f64> = moments.into_iter().chain(self.warm_up_norms.iter().copied()).collect();
         Tensor::from_vec(values.clone(), values.len(), &Device::Cpu)
     }
 
@@ -72,10 +73,10 @@ impl ZClip {
     pub fn from_state(state: &Tensor) -> Result<Self> {
         match host::to_f64(state)?.as_slice() {
             [mean, variance] if mean.is_finite() && *variance >= 0.0 => {
-                Ok(Self { moments: Some([*mean, *variance]), collected: vec![] })
+                Ok(Self { moments: Some([*mean, *variance]), warm_up_norms: vec![] })
             }
-            [_, variance, collected @ ..] if *variance < 0.0 && collected.len() < WARM_UP => {
-                Ok(Self { moments: None, collected: collected.to_vec() })
+            [_, variance, warm_up_norms @ ..] if *variance < 0.0 && warm_up_norms.len() < WARM_UP => {
+                Ok(Self { moments: None, warm_up_norms: warm_up_norms.to_vec() })
             }
             other => bail!("{} numbers are no state of ZClip", other.len()),
         }
@@ -88,7 +89,7 @@ mod tests {
 
     #[test]
     fn near_and_short_gradients_are_no_outliers() {
-        let mut zclip = ZClip { moments: Some([1.0, 0.01]), collected: vec![] };
+        let mut zclip = ZClip { moments: Some([1.0, 0.01]), warm_up_norms: vec![] };
         assert_eq!([1.2, 0.1].map(|norm| zclip.limit(norm)), [None; 2]);
     }
 

@@ -137,8 +137,8 @@ pub(super) fn contents(file: impl Read, length: u64, first: &[u8; 4]) -> Result<
             return Err(HeaderError::Tensor(name).to_string());
         };
         let strides = row_major(&info.shape);
-        let kind_name = format!("{:?}", info.dtype);
-        let entry = Entry { name, shape: info.shape, strides, kind, kind_name, at, checksum: None };
+        let dtype_name = format!("{:?}", info.dtype);
+        let entry = Entry { name, shape: info.shape, strides, kind, dtype_name, at, checksum: None };
         entries.push(checked(entry, end.min(length))?);
     }
     Ok(Contents { entries, metadata })

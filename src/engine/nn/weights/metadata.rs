@@ -1,11 +1,11 @@
-//! Numbers and words that a file of weights holds beside its tensors, by dotted path, up to a bound: a few bytes of a
-//! file can name the same long path a million times.
+//! Numbers and strings that a file of weights holds in addition to its tensors, by dotted path, up to a bound: a few
+//! bytes of a file can name the same long path a million times.
 
 use std::{collections::BTreeMap, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// Bytes of all paths and words together, and what keeping each takes.
+/// The limit of the bytes of all paths and texts together, and the estimated overhead of each entry.
 const MAX_BYTES: usize = 16 << 20;
 const BYTES_PER_ENTRY: usize = 128;
 /// No tensor's name or setting's path is longer.
@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 2;
 /// The metadata collected so far, and the dotted path that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Metadata {
-    found: BTreeMap<String, String>,
+    entries: BTreeMap<String, String>,
     path: String,
     bytes: usize,
     nested: usize,
@@ -29,7 +29,7 @@ impl Metadata {
         &self.path
     }
 
-    /// Goes one name further down; gives what [`Metadata::leave`] wants to go up again.
+    /// Appends a name to the path. Returns the argument of [`Metadata::leave_to`] that undoes it.
     pub fn enter(&mut self, name: &str) -> usize {
         let before = self.path.len();
         if before + name.len() > LONGEST_PATH {
@@ -43,7 +43,7 @@ impl Metadata {
         before
     }
 
-    pub fn leave(&mut self, before: usize) {
+    pub fn leave_to(&mut self, before: usize) {
         self.path.truncate(before);
     }
 
@@ -52,7 +52,7 @@ impl Metadata {
         self.bytes += self.path.len() + words.len() + BYTES_PER_ENTRY;
         self.exceeds_limit |= self.bytes > MAX_BYTES;
         if !self.exceeds_limit {
-            self.found.insert(self.path.clone(), words.to_owned());
+            self.entries.insert(self.path.clone(), words.to_owned());
         }
     }
 
@@ -61,7 +61,7 @@ impl Metadata {
         self.exceeds_limit
     }
 
-    /// Everything that was found, or the reason why it is not complete.
+    /// Returns all entries, or the reason why they are incomplete.
     pub fn finish(self) -> Result<BTreeMap<String, String>, String> {
         if self.exceeds_limit {
             return Err(format!(
@@ -70,11 +70,11 @@ impl Metadata {
                 MAX_BYTES >> 20
             ));
         }
-        Ok(self.found)
+        Ok(self.entries)
     }
 }
 
-/// The numbers and words of a JSON text by dotted path; `None` if it is no JSON or holds too much.
+/// The numbers and texts of a JSON document by dotted path; `None` if it is not JSON or exceeds the limits.
 pub fn json_scalars(text: &str) -> Option<BTreeMap<String, String>> {
     let mut found = Metadata::default();
     Scalars(&mut found).deserialize(&mut serde_json::Deserializer::from_str(text)).ok()?;
@@ -142,7 +142,7 @@ impl<'de> Visitor<'de> for Scalars<'_> {
         while let Some(key) = map.next_key::<String>()? {
             let before = self.0.enter(&key);
             map.next_value_seed(Scalars(&mut *self.0))?;
-            self.0.leave(before);
+            self.0.leave_to(before);
         }
         Ok(())
     }

@@ -34,7 +34,7 @@ pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
             zip.len()
         ));
     }
-    let mut places = HashMap::new();
+    let mut checksums = HashMap::new();
     let mut pickle = None;
     for i in 0..zip.len() {
         let mut part = zip.by_index(i).map_err(|e| cut(&e))?;
@@ -52,30 +52,31 @@ pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
             part.read_to_end(&mut bytes).map_err(|e| cut(&e))?;
             pickle = Some((folder.to_owned(), bytes));
         }
-        places.insert(name, Checksum { from: at, to: end, crc32: part.crc32() });
+        checksums.insert(name, Checksum { from: at, to: end, crc32: part.crc32() });
     }
     let Some((folder, bytes)) = pickle else {
         return Err("it is a zip without the pickle that torch.save writes".into());
     };
     let pickle = pickle::read(&bytes)?;
-    let mut walk = Walk { pickle: &pickle, folder, places, nodes: 0, entries: vec![], metadata: Metadata::default() };
-    walk.go(pickle.top, 0)?;
-    Ok(Contents { entries: walk.entries, metadata: walk.metadata.finish()? })
+    let metadata = Metadata::default();
+    let mut visitor = Visitor { pickle: &pickle, folder, checksums, nodes: 0, entries: vec![], metadata };
+    visitor.visit(pickle.top, 0)?;
+    Ok(Contents { entries: visitor.entries, metadata: visitor.metadata.finish()? })
 }
 
-struct Walk<'a> {
+struct Visitor<'a> {
     pickle: &'a Pickle<'a>,
     folder: String,
     /// The checksum of every part by its name.
-    places: HashMap<String, Checksum>,
+    checksums: HashMap<String, Checksum>,
     nodes: usize,
     entries: Vec<Entry>,
     metadata: Metadata,
 }
 
-impl Walk<'_> {
+impl Visitor<'_> {
     /// Takes in everything under the open path: tensors, numbers, words; leaves out everything else.
-    fn go(&mut self, node: usize, depth: usize) -> Result<(), String> {
+    fn visit(&mut self, node: usize, depth: usize) -> Result<(), String> {
         self.nodes += 1;
         ensure!(self.nodes <= MAX_NODES, "it holds more than a model: save the model's state_dict alone".into());
         if depth > MAX_DEPTH || self.metadata.exceeds_limit() {
@@ -98,14 +99,14 @@ impl Walk<'_> {
                 // Parameter(tensor, requires_grad, hooks)
                 Some(("torch._utils", "_rebuild_parameter")) => {
                     if let Some(inner) = p.item(*arguments, 0) {
-                        self.go(inner, depth + 1)?;
+                        self.visit(inner, depth + 1)?;
                     }
                 }
                 _ => {
                     self.pairs(pairs, depth)?;
                     // an OrderedDict's own state is bookkeeping; a config object's is its fields
                     if let Some(state) = state.filter(|_| pairs.is_empty()) {
-                        self.go(state, depth + 1)?;
+                        self.visit(state, depth + 1)?;
                     }
                 }
             },
@@ -128,8 +129,8 @@ impl Walk<'_> {
 
     fn visit_entry(&mut self, key: &str, value: usize, depth: usize) -> Result<(), String> {
         let before = self.metadata.enter(key);
-        let result = self.go(value, depth + 1);
-        self.metadata.leave(before);
+        let result = self.visit(value, depth + 1);
+        self.metadata.leave_to(before);
         result
     }
 
@@ -166,7 +167,7 @@ impl Walk<'_> {
             _ => None,
         };
         let file = format!("{}data/{key}", self.folder);
-        let Some(&checksum) = self.places.get(&file) else {
+        let Some(&checksum) = self.checksums.get(&file) else {
             return Err(format!(
                 "tensor `{path}` lies in `{file}`, which the file does not hold: it is damaged; copy it again"
             ));
@@ -178,7 +179,7 @@ impl Walk<'_> {
             shape,
             strides,
             kind,
-            kind_name: class.trim_end_matches("Storage").to_lowercase(),
+            dtype_name: class.trim_end_matches("Storage").to_lowercase(),
             at: from,
             // torch.save has an option to leave checksums out; then they are 0
             checksum: Some(checksum).filter(|c| c.crc32 != 0),

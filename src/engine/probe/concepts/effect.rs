@@ -14,19 +14,19 @@ use crate::{
 /// The number of sentences read at once.
 const ROWS: usize = 8;
 
-/// A sentence and what follows it.
+/// A sentence with its continuation.
 struct FollowUp {
     ids: Vec<u32>,
     /// The position where the follow-up begins.
     from: usize,
-    with: bool,
+    has_concept: bool,
 }
 
-/// Gives no answer where nothing is changed.
+/// Returns no answer if the arguments change nothing.
 impl Probe for ConceptEffectArgs {
     type Answer = Option<ConceptEffect>;
     type Subject<'m> = &'m dyn SynapseModel;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn missing(&self) -> Option<&'static str> {
         missing_names(&self.change)
@@ -57,7 +57,7 @@ impl Probe for ConceptEffectArgs {
             format!("{} | {}", cx.corpus.decode(&ids[..*from]), cx.corpus.decode(&ids[*from..]))
         };
         let side = |with: bool| ConceptSide {
-            sentences: rows.iter().filter(|r| r.with == with).map(text).collect(),
+            sentences: rows.iter().filter(|r| r.has_concept == with).map(text).collect(),
             loss: side_values(&rows, &before, with).into(),
             change: side_values(&rows, &own, with).into(),
             null_draws: drawn.iter().map(|d| mean(&side_values(&rows, d, with))).collect::<Vec<_>>().into(),
@@ -71,7 +71,7 @@ impl Probe for ConceptEffectArgs {
             without: side(false),
             ..ConceptEffect::default()
         };
-        judge(&mut measured);
+        fill_verdict(&mut measured);
         let about = format!(
             "{}, {} sentences with it and {} without that took no part in the search",
             measured.concept,
@@ -82,7 +82,7 @@ impl Probe for ConceptEffectArgs {
     }
 }
 
-/// Mean loss of what follows each row with the model as it is, or under a change, nats per token.
+/// The mean loss of the continuation of each row, with the model unchanged or under a change, nats per token.
 fn losses(
     model: &dyn SynapseModel,
     rows: &[FollowUp],
@@ -105,7 +105,7 @@ fn losses(
 }
 
 fn side_values(rows: &[FollowUp], values: &[f64], with: bool) -> Vec<f64> {
-    rows.iter().zip(values).filter(|(r, _)| r.with == with).map(|(_, v)| *v).collect()
+    rows.iter().zip(values).filter(|(r, _)| r.has_concept == with).map(|(_, v)| *v).collect()
 }
 
 /// The concept's name, its sentences with their continuations, and a description of these.
@@ -123,7 +123,7 @@ fn followed(
             if !naive {
                 let extent = extent(cx.corpus, false);
                 let all = sentences(class, &extent);
-                let rows = spread(all.iter().filter(|s| s.part == SplitSide::BothNew), |s| s.with, count)
+                let rows = select_evenly(all.iter().filter(|s| s.part == SplitSide::BothNew), |s| s.has_concept, count)
                     .into_iter()
                     .enumerate()
                     .filter_map(|(k, s)| with_follow_up(cx.corpus, s, k, &follow_ups(s, &extent)))
@@ -139,11 +139,11 @@ fn followed(
         }
     };
     let mut rows = vec![];
-    for item in spread(question.items_in(SplitSide::BothNew), |i| i.with, count) {
+    for item in select_evenly(question.items_in(SplitSide::BothNew), |i| i.has_concept, count) {
         let said = ForwardPass::run(model, &item.ids, None, length, cx.progress)?.continuation;
         let ids = [item.ids.as_slice(), &said].concat();
         if !said.is_empty() {
-            rows.push(FollowUp { from: item.ids.len(), ids, with: item.with });
+            rows.push(FollowUp { from: item.ids.len(), ids, has_concept: item.has_concept });
         }
     }
     let follows = format!("the {length} tokens that the model itself says, each the likeliest");
@@ -161,11 +161,11 @@ fn with_follow_up(
     let follow_up = own.get(k % own.len().max(1))?;
     let from = corpus.encode(&sentence.text).len();
     let ids = corpus.encode(&format!("{} {follow_up}", sentence.text));
-    (from > 0 && ids.len() > from).then_some(FollowUp { ids, from, with: sentence.with })
+    (from > 0 && ids.len() > from).then_some(FollowUp { ids, from, has_concept: sentence.has_concept })
 }
 
 /// Chooses at most `count` items of each side, spread evenly over all.
-fn spread<T>(all: impl Iterator<Item = T>, is_with: impl Fn(&T) -> bool, count: usize) -> Vec<T> {
+fn select_evenly<T>(all: impl Iterator<Item = T>, is_with: impl Fn(&T) -> bool, count: usize) -> Vec<T> {
     let (with, without): (Vec<T>, Vec<T>) = all.partition(is_with);
     let some = |side: Vec<T>| {
         let n = side.len();
@@ -183,7 +183,7 @@ fn share_at_least(own: f64, draws: impl ExactSizeIterator<Item = f64>) -> f64 {
 }
 
 /// Fills in the shares and the verdict.
-fn judge(m: &mut ConceptEffect) {
+fn fill_verdict(m: &mut ConceptEffect) {
     let (with, without) = (m.with.mean_change(), m.without.mean_change());
     m.p_with = share_at_least(with, m.with.null_draws.iter().copied());
     m.p_without = share_at_least(without.abs(), m.without.null_draws.iter().map(|d| d.abs()));
@@ -233,7 +233,7 @@ mod tests {
             without: side(without),
             ..ConceptEffect::default()
         };
-        judge(&mut m);
+        fill_verdict(&mut m);
         m
     }
 
@@ -251,10 +251,10 @@ mod tests {
 
     #[test]
     fn both_sides_are_taken_evenly() {
-        let taken = spread((0..100).map(|k| (k, k % 2 == 0)), |v| v.1, 5);
+        let taken = select_evenly((0..100).map(|k| (k, k % 2 == 0)), |v| v.1, 5);
         assert_eq!(taken.iter().filter(|v| v.1).count(), 5);
         assert_eq!(taken.len(), 10);
         assert!(taken[0].0 < 20 && taken[4].0 > 80, "{taken:?}");
-        assert_eq!(spread(0..3, |_| true, 5), [0, 1, 2]);
+        assert_eq!(select_evenly(0..3, |_| true, 5), [0, 1, 2]);
     }
 }

@@ -133,7 +133,7 @@ fn verdict_text(q: &ConceptQuestion, search: &SearchResult, confirmed: &[usize],
 impl Probe for ConceptSearchArgs {
     type Answer = measurements::ConceptSearch;
     type Subject<'m> = &'m dyn SynapseModel;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let question = question(self, cx.corpus)?;

@@ -44,7 +44,7 @@ pub struct ConceptSentence {
     /// The side of the split that the sentence belongs to.
     pub part: SplitSide,
     /// True if the sentence has the concept.
-    pub with: bool,
+    pub has_concept: bool,
 }
 
 /// A subject of sentences.
@@ -55,7 +55,7 @@ pub struct Noun {
     /// Kind of noun: "currency"; of own sentences "with" or "without", or their label.
     pub class: String,
     /// True if the noun stands for the concept.
-    pub with: bool,
+    pub has_concept: bool,
 }
 
 /// The origin of the sentences.
@@ -133,13 +133,14 @@ impl ConceptQuestion {
         for s in sentences(concept, extent) {
             let noun = known.iter().position(|k| *k == (s.class, s.entity)).unwrap_or_else(|| {
                 known.push((s.class, s.entity));
-                question.nouns.push(Noun { name: s.name.to_owned(), class: s.class.name().to_owned(), with: s.with });
+                let (name, class) = (s.name.to_owned(), s.class.name().to_owned());
+                question.nouns.push(Noun { name, class, has_concept: s.has_concept });
                 known.len() - 1
             });
             let part = match (rehearsal, s.part) {
                 (false, part) => part,
                 // Nouns come in pairs, one with and one without the concept.
-                (true, SplitSide::Search) => match (noun / 2 % 2 == 1, s.fresh) {
+                (true, SplitSide::Search) => match (noun / 2 % 2 == 1, s.is_new_frame) {
                     (false, false) => SplitSide::Search,
                     (true, false) => SplitSide::NewNouns,
                     (false, true) => SplitSide::NewFrames,
@@ -149,7 +150,8 @@ impl ConceptQuestion {
             };
             let ids = encode(&s.text);
             if !ids.is_empty() {
-                question.items.push(ConceptSentence { ids, language: s.language, noun, part, with: s.with });
+                let (language, has_concept) = (s.language, s.has_concept);
+                question.items.push(ConceptSentence { ids, language, noun, part, has_concept });
             }
         }
         question
@@ -177,8 +179,8 @@ impl ConceptQuestion {
                 ensure!(!ids.is_empty(), format!("\"{line}\" has no tokens that this corpus's tokeniser can say."));
                 let part = if i % 2 == 0 { SplitSide::Search } else { SplitSide::BothNew };
                 let noun = question.nouns.len();
-                question.nouns.push(Noun { name: (*line).to_owned(), class: name.to_owned(), with });
-                question.items.push(ConceptSentence { ids, language, noun, part, with });
+                question.nouns.push(Noun { name: (*line).to_owned(), class: name.to_owned(), has_concept: with });
+                question.items.push(ConceptSentence { ids, language, noun, part, has_concept: with });
             }
         }
         Ok(question)
@@ -219,13 +221,13 @@ impl ConceptQuestion {
                 let place = of_label.entry(&line.label).or_default();
                 part_of.push(if place.is_multiple_of(2) { SplitSide::Search } else { SplitSide::BothNew });
                 *place += 1;
-                question.nouns.push(Noun { name: line.group.clone(), class: line.label.clone(), with });
+                question.nouns.push(Noun { name: line.group.clone(), class: line.label.clone(), has_concept: with });
                 question.nouns.len() - 1
             });
             let ids = encode(&line.sentence).map_err(|e| format!("\"{}\": {e}", line.sentence))?;
             ensure!(!ids.is_empty(), format!("\"{}\" has no tokens that the tokeniser can say.", line.sentence));
             let language = question.language_of(&line.sentence);
-            question.items.push(ConceptSentence { ids, language, noun, part: part_of[noun], with });
+            question.items.push(ConceptSentence { ids, language, noun, part: part_of[noun], has_concept: with });
         }
         Ok(question)
     }
@@ -245,8 +247,10 @@ impl ConceptQuestion {
 
     /// A description for `about`.
     pub fn describe(&self) -> String {
-        let count =
-            |part| (self.items_in(part).filter(|i| i.with).count(), self.items_in(part).filter(|i| !i.with).count());
+        let count = |part| {
+            let with = self.items_in(part).filter(|i| i.has_concept).count();
+            (with, self.items_in(part).filter(|i| !i.has_concept).count())
+        };
         let ((a, b), (c, d)) = (count(SplitSide::Search), count(SplitSide::BothNew));
         format!("{}: searched with {a} + {b} sentences, confirmed with {c} + {d}", self.label())
     }

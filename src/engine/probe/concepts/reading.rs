@@ -4,7 +4,7 @@
 use super::question::ConceptSentence;
 use crate::{config::choices, probe::prelude::*};
 
-/// Values of activations (one kind, one layer) that a batch may hold.
+/// The largest number of values that the activations of one kind and layer may have in a batch.
 const MAX_BATCH_VALUES: usize = 1 << 22;
 
 choices! {
@@ -40,7 +40,7 @@ impl ReadBatch<'_> {
     /// `(B, T, n)`, zero after the sentence's end; only the given neurons if any are given.
     fn activations(&self, kind: &str, layer: usize, of: Option<&[usize]>) -> Result<Tensor> {
         let path = format!("layers.{layer}.{kind}");
-        let found = self.tap.need(&path)?;
+        let found = self.tap.require(&path)?;
         let (b, _, t, _) = found.dims4()?;
         let mut all = found.transpose(1, 2)?.reshape((b, t, self.neurons))?;
         if let Some(of) = of {

@@ -147,7 +147,7 @@ impl Search<'_> {
         reader.neurons(items, progress, |i, layer, y, x| {
             for (side, values) in moments[layer].iter_mut().zip([y, x]) {
                 for (neuron, v) in values.iter().enumerate() {
-                    side[neuron * languages + items[i].language].add(items[i].with, *v);
+                    side[neuron * languages + items[i].language].add(items[i].has_concept, *v);
                 }
             }
         })?;
@@ -191,7 +191,7 @@ impl Search<'_> {
             nouns.sort_unstable();
             nouns.dedup();
             let at: Vec<usize> = some.iter().map(|(_, i)| nouns.partition_point(|n| *n < i.noun)).collect();
-            let with: Vec<bool> = nouns.iter().map(|n| q.nouns[*n].with).collect();
+            let with: Vec<bool> = nouns.iter().map(|n| q.nouns[*n].has_concept).collect();
             Clusters::new(&some.iter().map(|s| s.0).collect::<Vec<_>>(), &at, &with)
         };
         let pooled = clusters(&all);
@@ -238,8 +238,8 @@ struct ConceptMoments {
 }
 
 impl ConceptMoments {
-    fn add(&mut self, with: bool, v: f32) {
-        let (side, v) = (usize::from(with), f64::from(v));
+    fn add(&mut self, has_concept: bool, v: f32) {
+        let (side, v) = (usize::from(has_concept), f64::from(v));
         self.n[side] += 1.0;
         self.sum[side] += v;
         self.squares[side] += v * v;
@@ -264,7 +264,7 @@ struct Strata {
 impl Strata {
     fn new(question: &ConceptQuestion, items: &[&ConceptSentence]) -> Self {
         let mut languages = vec![vec![]; question.languages.len()];
-        items.iter().enumerate().for_each(|(i, item)| languages[item.language].push((i, item.noun, item.with)));
+        items.iter().enumerate().for_each(|(i, item)| languages[item.language].push((i, item.noun, item.has_concept)));
         Self { languages, nouns: question.nouns.len() }
     }
 

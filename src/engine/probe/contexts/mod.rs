@@ -21,7 +21,7 @@ const MAX_SHOWN: usize = 1 << 16;
 impl Probe for TopContextsArgs {
     type Answer = TopContexts;
     type Subject<'m> = &'m dyn SynapseModel;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let Self { tokens, window, top, .. } = *self;
@@ -32,7 +32,7 @@ impl Probe for TopContextsArgs {
         };
         let (shape, most) = (model.shape(), if tokens == 0 { usize::MAX } else { tokens });
         let how = ContextSearch {
-            followed: followed(self, shape)?,
+            followed: tracked_activation(self, shape)?,
             window,
             top: top.min(MAX_SHOWN / window),
             max_tokens: most,
@@ -70,7 +70,7 @@ impl Probe for TopContextsArgs {
 }
 
 /// The activation that the arguments ask for.
-fn followed(args: &TopContextsArgs, shape: &SynapseShape) -> Result<TrackedActivation> {
+fn tracked_activation(args: &TopContextsArgs, shape: &SynapseShape) -> Result<TrackedActivation> {
     let layer = usize::try_from(args.layer).ok();
     let part = match args.of {
         FollowedKind::X => NeuronActivation::X,

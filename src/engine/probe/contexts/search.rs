@@ -32,7 +32,7 @@ pub struct ContextSearch {
     pub max_tokens: usize,
 }
 
-/// Values of one activation of one layer that a batch may hold.
+/// The largest number of values that an activation of one layer may have in a batch.
 const MAX_BATCH_VALUES: usize = 1 << 22;
 /// The largest number of windows that are read in one batch.
 const ROWS: usize = 32;
@@ -108,7 +108,7 @@ impl Factor {
 
     /// Its value at every token of every row, `(B T)`.
     fn column(&self, read: &ReadTokens<'_>, per_head: usize) -> Result<Tensor> {
-        let found = read.tap.need(&self.path())?;
+        let found = read.tap.require(&self.path())?;
         let (head, index) = (self.neuron / per_head, self.neuron % per_head);
         found.narrow(1, head, 1)?.narrow(3, index, 1)?.contiguous()?.flatten_all()
     }

@@ -9,7 +9,7 @@ const BINS: usize = 160;
 const PER_OCTAVE: f64 = 4.0;
 const LOWEST: f64 = -20.0;
 
-/// The value at which bin `i` begins, and the one before it ends.
+/// The lower edge of bin `i`, which is the upper edge of the bin before it.
 pub(super) fn bin_edge(i: usize) -> f64 {
     (LOWEST + i as f64 / PER_OCTAVE).exp2()
 }
@@ -89,7 +89,7 @@ impl ActivationTally {
         let Some(token) = best else { return };
         let value = values[token];
         self.greatest = self.greatest.max(value);
-        // an equal value later in the text comes after one before it
+        // of equal values, the one that occurs earlier in the text comes first
         let place = self.windows.partition_point(|found| found.value >= value);
         if place >= self.capacity {
             return;

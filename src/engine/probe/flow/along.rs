@@ -1,17 +1,17 @@
 //! The speed of a flow, the bend of its path and the stretch of distances, along its depth.
 
-use super::{FlowInput, Rhs, basis, spread};
+use super::{FlowInput, Rhs, basis, linspace};
 use crate::probe::prelude::*;
 
 /// The number of sampled depths: 0, 1/16, ... 1.
 pub const DEPTHS: usize = 17;
 /// Rounds of power iteration at each depth; the vector found at the depth before is the first guess.
-const ROUNDS: usize = 6;
+const POWER_ITERATIONS: usize = 6;
 /// Step of the finite difference of a directional derivative, as a share of the state's size.
 const FINITE_DIFFERENCE: f64 = 1e-2;
 
 pub fn depths() -> Vec<f64> {
-    spread(0.0, 1.0, DEPTHS)
+    linspace(0.0, 1.0, DEPTHS)
 }
 
 impl Probe for FlowAlongArgs {
@@ -29,7 +29,7 @@ impl Probe for FlowAlongArgs {
     }
 }
 
-/// Speed and bend at each depth.
+/// Velocity, curvature and acceleration at each depth.
 pub struct Motion {
     /// rms |dH/dtau| over all values of the state.
     pub velocity: Vec<f64>,
@@ -37,16 +37,16 @@ pub struct Motion {
     /// velocity along the path.
     pub curvature: Vec<f64>,
     /// |d²H/dtau²|, whole state.
-    pub bend: Vec<f64>,
+    pub acceleration: Vec<f64>,
 }
 
 impl Motion {
     pub fn new(rhs: &Rhs<'_>, states: &[Tensor]) -> Result<Self> {
-        let depths = spread(0.0, 1.0, states.len());
+        let depths = linspace(0.0, 1.0, states.len());
         let velocities: Vec<Vec<f64>> =
             depths.iter().zip(states).map(|(t, h)| host::to_f64(&rhs(*t, h)?)).collect::<Result<_>>()?;
         let last = states.len().saturating_sub(1);
-        let (mut velocity, mut curvature, mut bend) = (vec![], vec![], vec![]);
+        let (mut velocity, mut curvature, mut acceleration) = (vec![], vec![], vec![]);
         for i in 0..states.len() {
             let (before, after) = (i.saturating_sub(1), (i + 1).min(last));
             let gap = (depths[after] - depths[before]).max(f64::MIN_POSITIVE);
@@ -54,16 +54,19 @@ impl Motion {
                 velocities[after].iter().zip(&velocities[before]).map(|(a, b)| ((a - b) / gap).powi(2)).sum();
             let squared: f64 = velocities[i].iter().map(|v| v * v).sum();
             velocity.push((squared / velocities[i].len().max(1) as f64).sqrt());
-            bend.push(second.sqrt());
+            acceleration.push(second.sqrt());
             curvature.push(if squared > 0.0 { second.sqrt() / squared } else { f64::NAN });
         }
-        Ok(Self { velocity, curvature, bend })
+        Ok(Self { velocity, curvature, acceleration })
     }
 
     /// The mean of |d²H/dtau²| over depth: the curvature of the path itself, whatever the solver.
-    pub fn total_bend(&self) -> f64 {
-        let n = self.bend.len();
-        if n < 2 { 0.0 } else { self.bend.windows(2).map(|w| 0.5 * (w[0] + w[1])).sum::<f64>() / (n - 1) as f64 }
+    pub fn total_acceleration(&self) -> f64 {
+        let n = self.acceleration.len();
+        if n < 2 {
+            return 0.0;
+        }
+        self.acceleration.windows(2).map(|w| 0.5 * (w[0] + w[1])).sum::<f64>() / (n - 1) as f64
     }
 
     /// The measured motion of states at [`depths`].
@@ -77,13 +80,13 @@ impl Motion {
 fn sigmas(rhs: &Rhs<'_>, states: &[Tensor]) -> Result<Vec<f64>> {
     let mut found = vec![];
     let mut guess: Option<Tensor> = None;
-    for (t, state) in spread(0.0, 1.0, states.len()).into_iter().zip(states) {
+    for (t, state) in linspace(0.0, 1.0, states.len()).into_iter().zip(states) {
         let mut direction = match guess.take() {
             Some(g) => g,
             None => unit(&rhs(t, state)?)?,
         };
         let mut sigma = 0.0;
-        for _ in 0..ROUNDS {
+        for _ in 0..POWER_ITERATIONS {
             let pushed = jvp(rhs, t, state, &direction)?;
             sigma = norm(&pushed)?;
             if !(sigma > 0.0 && sigma.is_finite()) {
@@ -101,7 +104,7 @@ fn norm(x: &Tensor) -> Result<f64> {
     Ok(statistics::norm(&host::to_f64(x)?))
 }
 
-/// x over its length; where it has none, all ones.
+/// x divided by its length; a vector of ones if the length is 0.
 fn unit(x: &Tensor) -> Result<Tensor> {
     let size = norm(x)?;
     if size > 0.0 && size.is_finite() { x / size } else { x.ones_like()? / (x.elem_count() as f64).sqrt() }

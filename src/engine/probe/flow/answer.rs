@@ -4,7 +4,7 @@ use super::{
     FlowInput, FlowTarget, SolveParams,
     along::{DEPTHS, Motion},
     basis::{Basis, states_at},
-    spread, words,
+    linspace, words,
 };
 use crate::{
     ode::{self, SolverOptions, Trace},
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The number of points on a path in the plane for each sampled depth.
-const FINER: usize = 8;
+const POINTS_PER_DEPTH: usize = 8;
 /// Words whose probability is shown.
 const RANKS: usize = 12;
 
@@ -24,8 +24,8 @@ impl Probe for FlowArgs {
         let (input, params) = FlowInput::from_args(model, self, cx)?;
         let rhs = input.rhs(params.control)?;
         // Paths in the plane are cheap to sample and bend more.
-        let every = if input.planar_field().is_some() { FINER } else { 1 };
-        let times = spread(0.0, 1.0, (DEPTHS - 1) * every + 1);
+        let every = if input.planar_field().is_some() { POINTS_PER_DEPTH } else { 1 };
+        let times = linspace(0.0, 1.0, (DEPTHS - 1) * every + 1);
         let (trace, states, end) = states_at(&input, &rhs, &times, &params.options)?;
         let basis = Basis::new(&input, &params)?;
         let paths = paths(&input, &basis, &times, &states)?;
@@ -87,7 +87,7 @@ fn paths(input: &FlowInput<'_>, basis: &Basis, times: &[f64], states: &[Tensor])
     let mut places: Vec<Vec<f32>> = vec![vec![]; input.tokens.len()];
     for state in states {
         for (path, row) in places.iter_mut().zip(host::rows_f64(state)?) {
-            path.extend(basis.place(&row).iter().map(|v| *v as f32));
+            path.extend(basis.project(&row).iter().map(|v| *v as f32));
         }
     }
     let shape = [places.len(), times.len(), basis.components.len()];

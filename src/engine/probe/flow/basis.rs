@@ -51,7 +51,7 @@ impl Basis {
             (found, mean_row(&starts))
         };
         let mut basis = Self { components, origin, reach: vec![] };
-        let seen: Vec<Vec<f64>> = followed.iter().map(|h| basis.place(h)).collect();
+        let seen: Vec<Vec<f64>> = followed.iter().map(|h| basis.project(h)).collect();
         basis.reach = (0..basis.components.len())
             .map(|i| seen.iter().fold((f64::MAX, f64::MIN), |(low, high), p| (low.min(p[i]), high.max(p[i]))))
             .collect();
@@ -59,7 +59,7 @@ impl Basis {
     }
 
     /// Coordinates of a state of one token.
-    pub fn place(&self, row: &[f64]) -> Vec<f64> {
+    pub fn project(&self, row: &[f64]) -> Vec<f64> {
         let centred = difference(row, &self.origin);
         self.components.iter().map(|c| dot(&centred, &c.direction)).collect()
     }

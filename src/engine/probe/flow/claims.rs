@@ -28,7 +28,7 @@ impl<'m> FromShared<'m> for SteeredFlow<'m> {
 impl Probe for FlowClaimsArgs {
     type Answer = FlowClaims;
     type Subject<'m> = SteeredFlow<'m>;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, steered: SteeredFlow<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let SteeredFlow { model, classes } = steered;

@@ -103,7 +103,8 @@ impl<'a> FlowInput<'a> {
         };
         let mut ids = cx.corpus.encode(&prompt);
         ensure!(!ids.is_empty(), "the prompt has no tokens; type words that this corpus's tokeniser can say");
-        // Asked for a word, not for the space before it, unless that is what it was steered to.
+        // The prompt of a steered model ends with a space, so that the model predicts a word. A model that was steered
+        // at a single prompt predicts the token right after it.
         if let (Some(space), Some(Steering { prompt: None, .. })) = (words::space_token(cx.corpus), model.steering())
             && ids.last() != Some(&space)
         {
@@ -112,7 +113,7 @@ impl<'a> FlowInput<'a> {
         ids.truncate(model.positions());
         let tokens = ids.iter().map(|&id| cx.corpus.token_text(id)).collect();
         let start = embedded(model, &ids, cx.device)?; // (1,T,D)
-        let token = followed(args.token, ids.len());
+        let token = token_index(args.token, ids.len());
         Ok(Self { target: FlowTarget::Language(model), start, ids, tokens, prompt, token })
     }
 
@@ -126,7 +127,7 @@ impl<'a> FlowInput<'a> {
             .collect();
         let start = Tensor::from_vec(ring, (STARTS, 2), cx.device)?.to_dtype(model.dtype())?;
         let tokens = (0..STARTS).map(|i| format!("start {i}")).collect();
-        let token = followed(args.token, STARTS);
+        let token = token_index(args.token, STARTS);
         Ok(Self { target: FlowTarget::Plane(model, field), start, ids: vec![], tokens, prompt: String::new(), token })
     }
 
@@ -156,9 +157,9 @@ impl<'a> FlowInput<'a> {
     }
 }
 
-/// Ids `(1, T)` as the states in which the flow begins, `(1, T, D)`.
+/// Embeds ids `(1, T)` as the initial states of the flow, `(1, T, D)`.
 fn embedded(model: &dyn LanguageFlow, ids: &[u32], device: &Device) -> Result<Tensor> {
-    Ok(model.embed(&one_text(ids, device)?)?.detach())
+    Ok(model.embed(&text_batch(ids, device)?)?.detach())
 }
 
 /// The states at the end of a flow from these on, `(B, T, D)`, as the model was trained: in its own Euler steps.
@@ -168,12 +169,12 @@ fn end_as_trained(model: &dyn LanguageFlow, control: FlowControl, start: &Tensor
 }
 
 /// `n` values from low to high.
-fn spread(low: f64, high: f64, n: usize) -> Vec<f64> {
+fn linspace(low: f64, high: f64, n: usize) -> Vec<f64> {
     (0..n).map(|i| low + (high - low) * i as f64 / (n - 1).max(1) as f64).collect()
 }
 
 /// The token of this number, counted from the end where it is negative.
-fn followed(asked: i64, n: usize) -> usize {
+fn token_index(asked: i64, n: usize) -> usize {
     let at = if asked < 0 { asked + n as i64 } else { asked };
     (at.max(0) as usize).min(n.saturating_sub(1))
 }

@@ -3,14 +3,14 @@
 use super::{
     FlowInput,
     basis::{Basis, states_at},
-    spread,
+    linspace,
 };
 use crate::probe::prelude::*;
 
 /// The margin of the shown plane around the paths, as a share of their extent.
 const MARGIN: f64 = 0.5;
 /// Half the side of the square shown in a playground.
-const PLAYGROUND: f64 = 3.2;
+const HALF_PLAYGROUND: f64 = 3.2;
 
 /// The followed token's state is moved over the plane through where it is at that depth; all other tokens
 /// stay on their paths. What the velocity has outside the plane is not shown.
@@ -30,12 +30,12 @@ impl Probe for FlowFieldArgs {
             input.start.clone()
         };
         let row = host::rows_f64(&state)?.swap_remove(input.token);
-        let here = basis.place(&row);
+        let here = basis.project(&row);
         let extent = extent(&input, &basis, &here);
         let FieldExtent { x0, x1, y0, y1 } = extent;
         let mut offsets = vec![];
-        for y in spread(y0, y1, n) {
-            offsets.extend(spread(x0, x1, n).iter().map(|x| basis.offset([x - here[0], y - here[1]])));
+        for y in linspace(y0, y1, n) {
+            offsets.extend(linspace(x0, x1, n).iter().map(|x| basis.offset([x - here[0], y - here[1]])));
         }
         let velocities = velocities(&input, &rhs, tau, &state, &offsets)?;
         let (dx, dy): (Vec<f32>, Vec<f32>) =
@@ -50,7 +50,7 @@ impl Probe for FlowFieldArgs {
 /// A square around the followed token's paths.
 fn extent(input: &FlowInput<'_>, basis: &Basis, here: &[f64]) -> FieldExtent {
     if input.planar_field().is_some() {
-        return FieldExtent { x0: -PLAYGROUND, x1: PLAYGROUND, y0: -PLAYGROUND, y1: PLAYGROUND };
+        return FieldExtent { x0: -HALF_PLAYGROUND, x1: HALF_PLAYGROUND, y0: -HALF_PLAYGROUND, y1: HALF_PLAYGROUND };
     }
     let (low, high): (Vec<f64>, Vec<f64>) =
         basis.reach.iter().zip(here).map(|((low, high), at)| (low.min(*at), high.max(*at))).unzip();

@@ -1,5 +1,5 @@
 //! Sweeps: one thing turned through its range, measured point by point so that a run continues meanwhile. This file
-//! asks for the points and puts them together; what is measured is in the files beside.
+//! asks for the points and puts them together; the measurements are in its submodules.
 
 mod activation;
 pub(super) mod classes;
@@ -13,7 +13,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::{FlowInput, SolveParams, spread};
+use super::{FlowInput, SolveParams, linspace};
 use crate::{
     nn::params,
     probe::{IntoPayloads, prelude::*, subject::copy_of},
@@ -34,17 +34,17 @@ impl IntoPayloads for SweepMeasurement {
 
 type SweptModel<'m> = (&'m dyn Trainable, FlowModel<'m>);
 
-/// Who wants to watch asks for one point more at a time; who wants to stop does not ask again. What is asked for point
-/// by point is of one model throughout, as it was at the last `begin`. Points measured on the same weights with the same
-/// arguments are remembered.
+/// A caller that shows progress asks for one more point at a time, and stops by not asking again. All points that are
+/// asked for one by one are measured on the model as it was at the last `begin`. Points measured on the same weights
+/// with the same arguments are remembered.
 impl Probe for FlowSweepArgs {
     type Answer = SweepMeasurement;
     type Subject<'m> = SweptModel<'m>;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, swept: SweptModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let Some(upto) = self.upto else { return Ok(measured(swept, self, usize::MAX, cx)?.0) };
-        // models are told apart by their addresses, since their weights change while a sweep goes on
+        // models are distinguished by their addresses, since their weights change while a sweep goes on
         let question = question(self) ^ std::ptr::from_ref(swept.0.params()).addr() as u64;
         let begins = self.begin == Some(true);
         let (step, frozen) = match FROZEN_MODELS.take(question).filter(|_| !begins) {
@@ -85,7 +85,7 @@ fn measured(
     let total = sweep.total;
     let done = upto.min(total);
     let key = key(model, args)?;
-    let found = REMEMBERED.all().iter().find(|(k, _)| *k == key).map(|(_, points)| points.clone());
+    let found = RECENT_POINTS.all().iter().find(|(k, _)| *k == key).map(|(_, points)| points.clone());
     let mut known = found.unwrap_or_default();
     for i in 0..done {
         if let Entry::Vacant(entry) = known.entry(i) {
@@ -93,7 +93,7 @@ fn measured(
             cx.progress.at(i + 1, done)?;
         }
     }
-    REMEMBERED.keep(key, known.clone());
+    RECENT_POINTS.keep(key, known.clone());
     known.retain(|i, _| *i < done);
     let measured = (sweep.assemble)(&Columns { points: known, progress: SweepProgress { done, total } });
     let about = format!("{}, {done} of {total} points", sweep.about);
@@ -140,13 +140,13 @@ impl Columns {
 
 type Points = BTreeMap<usize, Vec<f64>>;
 
-/// Recent values by their question, at most so many; the oldest is dropped first.
-struct Recent<T> {
+/// Recent values by their question, up to a maximum number; the oldest is dropped first.
+struct RecentValues<T> {
     all: Mutex<Vec<(u64, T)>>,
     most: usize,
 }
 
-impl<T> Recent<T> {
+impl<T> RecentValues<T> {
     const fn new(most: usize) -> Self {
         Self { all: Mutex::new(vec![]), most }
     }
@@ -174,9 +174,9 @@ impl<T> Recent<T> {
 /// Copies of models with their steps, each as large as a trained one: one for each variant and kind of sweep in progress.
 /// A sweep that is asked for point by point uses the weights with which it began, however far the run has got meanwhile;
 /// one whose model was dropped begins again.
-static FROZEN_MODELS: Recent<(u64, Box<dyn Trainable>)> = Recent::new(4);
+static FROZEN_MODELS: RecentValues<(u64, Box<dyn Trainable>)> = RecentValues::new(4);
 /// The points of recent sweeps.
-static REMEMBERED: Recent<Points> = Recent::new(12);
+static RECENT_POINTS: RecentValues<Points> = RecentValues::new(12);
 
 /// A hash of the arguments without the number of points that are asked for.
 fn question(args: &FlowSweepArgs) -> u64 {

@@ -44,8 +44,8 @@ pub fn top(p: &[f64], count: usize) -> Vec<u32> {
 }
 
 /// Continues from the prompt, whose next token is likeliest to be `first`, always with the likeliest token. Further
-/// tokens are carried as the model was trained: in its own Euler steps, so that a fine tolerance does not cost as many
-/// times over.
+/// tokens are carried as the model was trained: in its own Euler steps, so that a fine tolerance does not multiply the
+/// cost.
 pub fn continuation(
     input: &FlowInput<'_>,
     model: &dyn LanguageFlow,

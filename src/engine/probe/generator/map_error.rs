@@ -32,7 +32,7 @@ impl Probe for StationaryMapArgs {
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed ^ 0x6865_6C64);
         let inside: Vec<Vec<f64>> =
             (0..HELD_OUT).map(|_| (0..dims).map(|_| rng.random_range(-range..=range)).collect()).collect();
-        let outside: Vec<Vec<f64>> = (0..HELD_OUT).map(|_| between(&mut rng, dims, range, reach)).collect();
+        let outside: Vec<Vec<f64>> = (0..HELD_OUT).map(|_| control_beyond(&mut rng, dims, range, reach)).collect();
         let inside_wanted = stationary_distributions(map, &inside)?;
         let within = errors(map, &inside, &inside_wanted)?;
         // The prediction of a map that ignores y.
@@ -52,7 +52,7 @@ impl Probe for StationaryMapArgs {
 }
 
 /// A control with a number beyond the range.
-fn between(rng: &mut ChaCha8Rng, dims: usize, range: f64, reach: f64) -> Vec<f64> {
+fn control_beyond(rng: &mut ChaCha8Rng, dims: usize, range: f64, reach: f64) -> Vec<f64> {
     loop {
         let y: Vec<f64> = (0..dims).map(|_| rng.random_range(-reach..=reach)).collect();
         if y.iter().any(|v| v.abs() > range) {

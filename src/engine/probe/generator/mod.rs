@@ -16,8 +16,8 @@ mod gaps;
 mod map_error;
 mod state;
 
-/// The generator of a slow stream: as many states as the paper's check has, and a tilt for each component.
-const OWN: TopologySettings = TopologySettings { topology: Topology::Random, states: 12, sparsity: 0.0 };
+/// The generator that a slow stream controls: as many states as the paper's check has, and a tilt for each component.
+const OWN_TOPOLOGY: TopologySettings = TopologySettings { topology: Topology::Random, states: 12, sparsity: 0.0 };
 const OWN_CONTROL: Control = Control { dims: 2, strength: 1.0 };
 /// Tokens of the passage along which a slow stream is followed.
 const MAX_PASSAGE: usize = 96;
@@ -51,10 +51,10 @@ struct GeneratorQuery<'a> {
     /// The network that learns it, if there is one.
     map: Option<&'a dyn StationaryMap>,
     control: Vec<f64>,
-    /// The origin of the control, where no person holds it.
+    /// The origin of the control as text; empty if the user sets it.
     origin: String,
     has_edits: bool,
-    is_cut: bool,
+    is_disconnected: bool,
     generator: Generator,
 }
 
@@ -69,7 +69,7 @@ impl<'a> GeneratorQuery<'a> {
                 (None, generator, control(generator, asked), ", without the network".to_owned())
             }
             ControlledModel::Streams(streams) => {
-                let base = OWN.draw(cx.seed)?;
+                let base = OWN_TOPOLOGY.draw(cx.seed)?;
                 drawn = ControlledGenerator::new(base, OWN_CONTROL, cx.seed);
                 let (control, origin) = own_control(streams, args, cx)?;
                 (None, &drawn, control, origin)
@@ -81,22 +81,22 @@ impl<'a> GeneratorQuery<'a> {
             for edit in &edits {
                 generator = generator.with_rate(edit.from, edit.to, edit.rate)?;
             }
-            let generator = if args.cut { generator.cut() } else { generator };
+            let generator = if args.cut { generator.without_bridge() } else { generator };
             Ok((generator, !edits.is_empty()))
         };
         let (generator, has_edits) = changed()?;
-        Ok(Self { map, control, origin, has_edits, is_cut: args.cut, generator })
+        Ok(Self { map, control, origin, has_edits, is_disconnected: args.cut, generator })
     }
 
     /// True if it is not the generator of the control.
     fn is_changed(&self) -> bool {
-        self.has_edits || self.is_cut
+        self.has_edits || self.is_disconnected
     }
 
     fn about(&self) -> String {
         let numbers: Vec<String> = self.control.iter().map(|y| format!("{y:.2}")).collect();
         let edited = if self.has_edits { ", rates changed by hand" } else { "" };
-        let cut = if self.is_cut { ", cut in two" } else { "" };
+        let cut = if self.is_disconnected { ", cut in two" } else { "" };
         format!("{} states, y = ({}){}{edited}{cut}", self.generator.len(), numbers.join(", "), self.origin)
     }
 }
@@ -109,7 +109,7 @@ fn own_control(subject: StreamsModel<'_>, args: &GeneratorArgs, cx: &ProbeInputs
     let path = streams.slow_tap(streams.rounds.saturating_sub(1));
     let mut tap = Tap::on(&[&path]);
     model.logits(&passage.tensor(cx.device)?, &mut tap)?;
-    let found = tap.need(&path)?;
+    let found = tap.require(&path)?;
     let values = host::to_f32(found)?; // (1, T, D)
     let rows: Vec<&[f32]> = values.chunks(found.dim(2)?).collect();
     let token = args.token.min(rows.len().saturating_sub(1));
@@ -183,9 +183,9 @@ mod tests {
 
     #[test]
     fn a_cut_is_not_called_a_change_by_hand() -> Result<()> {
-        let about = |has_edits, is_cut| -> Result<String> {
-            let (control, origin, generator) = (vec![0.5], String::new(), OWN.draw(1)?);
-            Ok(GeneratorQuery { map: None, control, origin, has_edits, is_cut, generator }.about())
+        let about = |has_edits, is_disconnected| -> Result<String> {
+            let (control, origin, generator) = (vec![0.5], String::new(), OWN_TOPOLOGY.draw(1)?);
+            Ok(GeneratorQuery { map: None, control, origin, has_edits, is_disconnected, generator }.about())
         };
         assert_eq!(about(false, true)?, "12 states, y = (0.50), cut in two");
         assert_eq!(about(true, false)?, "12 states, y = (0.50), rates changed by hand");

@@ -1,6 +1,6 @@
-//! The core of the thresholded graph, beside those of rewired graphs with the same degrees.
+//! The core of the thresholded graph, compared with those of rewired graphs with the same degrees.
 
-use super::{CompactGraph, Factors, weighed};
+use super::{CompactGraph, Factors, weighted_edges};
 use crate::{
     analysis::graph::{
         Edge, Graph,
@@ -13,12 +13,12 @@ use crate::{
 impl Probe for CorePeripheryArgs {
     type Answer = CorePeriphery;
     type Subject<'m> = &'m dyn SynapseModel;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let factors = Factors::new(model, &self.graph, cx)?;
         let found = factors.edges(&self.graph, &factors.product()?.spread())?;
-        let compact = CompactGraph::from_edges(&weighed(&found.edges, false));
+        let compact = CompactGraph::from_edges(&weighted_edges(&found.edges, false));
         let given = Core::new(&compact, &compact.edges, self.share)?;
         let mut rewired = vec![];
         for k in 0..self.rewirings {

@@ -5,7 +5,7 @@ use super::matrices::MatrixPair;
 use crate::{
     analysis::graph::{
         Edge, null_models,
-        product::{Product, Sign, Spread, Strongest},
+        product::{EntryDistribution, Product, Sign, TopEntries},
     },
     nn::fused::linear_attention::LinearAttentionSpec,
     probe::{prelude::*, synapses::firing},
@@ -154,22 +154,22 @@ impl Factors {
         (i + self.first.0 as u32, j + self.first.1 as u32)
     }
 
-    /// The edges asked for, numbered as the model's neurons.
-    pub fn edges(&self, args: &NeuronGraphArgs, spread: &Spread) -> Result<Strongest> {
+    /// The requested edges, by the numbers of the model's neurons.
+    pub fn edges(&self, args: &NeuronGraphArgs, spread: &EntryDistribution) -> Result<TopEntries> {
         let (product, beta) = (self.product()?, args.beta as f32);
         let found = match beta > 0.0 {
-            true => product.above(beta, super::MAX_EDGES, args.sign, spread),
+            true => product.entries_above(beta, super::MAX_EDGES, args.sign, spread),
             false => product.strongest(args.edges, args.sign, spread),
         };
         Ok(self.numbered(found))
     }
 
     /// The `m` strongest, numbered as the model's neurons.
-    pub fn strongest(&self, m: usize, sign: Sign, spread: &Spread) -> Result<Strongest> {
+    pub fn strongest(&self, m: usize, sign: Sign, spread: &EntryDistribution) -> Result<TopEntries> {
         Ok(self.numbered(self.product()?.strongest(m, sign, spread)))
     }
 
-    fn numbered(&self, mut found: Strongest) -> Strongest {
+    fn numbered(&self, mut found: TopEntries) -> TopEntries {
         found.edges.iter_mut().for_each(|(i, j, _)| (*i, *j) = self.number(*i, *j));
         found
     }
@@ -227,15 +227,15 @@ fn synapse_factors(
     let (n, tokens) = (shape.neurons, ids.len());
     let mut ends = [(); 2].map(|()| vec![0f32; n * tokens]);
     firing::read(model, &ids, |chunk| {
-        chunk.each_end(layer, |at, end, neuron, value| ends[end][neuron * tokens + at] = value);
+        chunk.for_each_end(layer, |at, end, neuron, value| ends[end][neuron * tokens + at] = value);
         Ok(())
     })?;
     let [y, x] = ends;
-    Ok((y, turned(&x, tokens, |j| Rotation::for_neuron(shape, j)), tokens))
+    Ok((y, rotated_rows(&x, tokens, |j| Rotation::for_neuron(shape, j)), tokens))
 }
 
-/// The rows of x after this many tokens as each column lies back. The two neurons of a pair turn together.
-fn turned(x: &[f32], tokens: usize, rotation: impl Fn(usize) -> Rotation) -> Vec<f32> {
+/// The rows of x, rotated by the number of tokens since each of them. The two neurons of a pair rotate together.
+fn rotated_rows(x: &[f32], tokens: usize, rotation: impl Fn(usize) -> Rotation) -> Vec<f32> {
     let rows: Vec<&[f32]> = x.chunks_exact(tokens).collect();
     let turn = |(j, own): (usize, &&[f32])| -> Vec<f32> {
         let (rotation, partner) = (rotation(j), rows.get(j ^ 1).copied().unwrap_or(own));

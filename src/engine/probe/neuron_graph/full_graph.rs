@@ -1,14 +1,14 @@
 //! The thresholded graph at one threshold: its spread of entries, its neurons with communities, its
 //! degrees with their fits.
 
-use super::{CompactGraph, Factors, degrees, weighed};
+use super::{CompactGraph, Factors, degrees, weighted_edges};
 use crate::{
     analysis::graph::{
         Graph as Csr,
         cores::coreness,
         degrees::degrees as count,
         partition_similarity::nmi,
-        product::{Sign, Spread, Strongest},
+        product::{EntryDistribution, Sign, TopEntries},
     },
     probe::prelude::*,
 };
@@ -49,12 +49,12 @@ pub fn neuron_graph(model: &dyn SynapseModel, args: &NeuronGraphArgs, seed: u64)
     Ok((cut.neurons(seed)?, cut.label()))
 }
 
-/// A graph with what it was cut from.
+/// A thresholded graph and the distribution of the entries that it was taken from.
 struct CutGraph {
     args: NeuronGraphArgs,
     factors: Factors,
-    entries: Spread,
-    found: Strongest,
+    entries: EntryDistribution,
+    found: TopEntries,
     /// The edges by new numbers.
     compact: CompactGraph,
     outgoing: Vec<u32>,
@@ -65,7 +65,7 @@ impl CutGraph {
     fn new(factors: Factors, args: NeuronGraphArgs) -> Result<Self> {
         let entries = factors.product()?.spread();
         let found = factors.edges(&args, &entries)?;
-        let compact = CompactGraph::from_edges(&weighed(&found.edges, args.weighted));
+        let compact = CompactGraph::from_edges(&weighted_edges(&found.edges, args.weighted));
         let (outgoing, incoming) = count(compact.neurons.len(), &compact.edges);
         Ok(Self { args, factors, entries, found, compact, outgoing, incoming })
     }
@@ -128,9 +128,9 @@ impl CutGraph {
 
 /// Density with its symmetric part min(f(x), f(-x)) and the rest (figure 9a of the paper), and how many
 /// entries are larger than each of some thresholds.
-fn histogram(entries: &Spread, beta: f32, edges: usize) -> EntryHistogram {
+fn histogram(entries: &EntryDistribution, beta: f32, edges: usize) -> EntryHistogram {
     // all but the outermost millionth, or the threshold, whichever is further out
-    let reach = entries.reach(1e-6).max(1.15 * beta) * 1.05;
+    let reach = entries.upper_quantile(1e-6).max(1.15 * beta) * 1.05;
     let step = 2.0 * f64::from(reach) / BINS as f64;
     let counts = entries.histogram(reach, BINS);
     let density: Vec<f64> = counts.iter().map(|c| c / (entries.n as f64 * step).max(f64::MIN_POSITIVE)).collect();
@@ -142,7 +142,7 @@ fn histogram(entries: &Spread, beta: f32, edges: usize) -> EntryHistogram {
     let above = |sign: Sign| -> Numbers {
         let count = |beta: &f32| {
             // between the two bounds as if the bin were level
-            let (least, most) = entries.above(*beta, sign);
+            let (least, most) = entries.count_above(*beta, sign);
             0.5 * (least as f64 + most as f64)
         };
         thresholds.iter().map(count).collect()

@@ -1,15 +1,15 @@
-//! The distribution of the entries of G between every two heads, beside random products.
+//! The distribution of the entries of G between every two heads, compared with random products.
 
 use super::Factors;
 use crate::{
-    analysis::graph::product::{Sign, Spread},
+    analysis::graph::product::{EntryDistribution, Sign},
     probe::prelude::*,
 };
 
 impl Probe for HeadPairsArgs {
     type Answer = HeadPairs;
     type Subject<'m> = &'m dyn SynapseModel;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let heads = model.shape().heads;
@@ -55,7 +55,7 @@ fn pair(whole: &Factors, args: &HeadPairsArgs, heads: [usize; 2], seed: u64) -> 
 
 /// The shares of entries further than this many standard deviations above and below 0. The limit is that of a bin, at
 /// most one part in 128 further out.
-fn tails(entries: &Spread, deviations: f64) -> [f64; 2] {
+fn tails(entries: &EntryDistribution, deviations: f64) -> [f64; 2] {
     let limit = (deviations * entries.moments().sd) as f32;
-    [Sign::Excitatory, Sign::Inhibitory].map(|sign| entries.above(limit, sign).0 as f64 / entries.n.max(1) as f64)
+    [Sign::Excitatory, Sign::Inhibitory].map(|sign| entries.count_above(limit, sign).0 as f64 / entries.n.max(1) as f64)
 }

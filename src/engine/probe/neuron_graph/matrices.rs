@@ -7,7 +7,7 @@ use crate::{config::Arguments, probe::prelude::*, telemetry::Args};
 /// The probes that can be asked of two matrices.
 pub const MATRIX_PROBES: [&str; 3] = [NeuronGraphArgs::PROBE, GraphModularityArgs::PROBE, GraphCurveArgs::PROBE];
 
-/// Two matrices with rows of one length.
+/// Two matrices with rows of the same length.
 pub struct MatrixPair {
     /// A, `(n, D)`.
     pub(super) from: Vec<f32>,
@@ -76,15 +76,15 @@ pub fn ask_matrices(
     match probe {
         NeuronGraphArgs::PROBE => {
             let args = read::<NeuronGraphArgs>(args, |args| args)?;
-            Ok(full_graph::answer(factors, args, seed)?.untyped())
+            Ok(full_graph::answer(factors, args, seed)?.into_answers())
         }
         GraphModularityArgs::PROBE => {
             let args = read::<GraphModularityArgs>(args, |args| &args.graph)?;
-            Ok(null_models::answer(&factors, &args, seed, progress)?.untyped())
+            Ok(null_models::answer(&factors, &args, seed, progress)?.into_answers())
         }
         GraphCurveArgs::PROBE => {
             let args = read::<GraphCurveArgs>(args, |args| &args.graph)?;
-            Ok(null_models::at_step(&factors, &args.graph, seed)?.untyped())
+            Ok(null_models::at_step(&factors, &args.graph, seed)?.into_answers())
         }
         _ => bail!("`{probe}` cannot be asked of two matrices; {} can", MATRIX_PROBES.join(", ")),
     }

@@ -71,6 +71,6 @@ impl Matrix {
 }
 
 /// The edges of entries, each 1 or its size.
-fn weighed(edges: &[(u32, u32, f32)], weighted: bool) -> Vec<Edge> {
+fn weighted_edges(edges: &[(u32, u32, f32)], weighted: bool) -> Vec<Edge> {
     edges.iter().map(|(a, b, g)| (*a, *b, if weighted { f64::from(g.abs()) } else { 1.0 })).collect()
 }

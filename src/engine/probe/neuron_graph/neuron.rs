@@ -8,7 +8,7 @@ use crate::{analysis::graph::product::Sign, probe::prelude::*, telemetry::read_n
 const PARTNERS: usize = 6;
 const TOKENS: usize = 8;
 
-/// Partners are those of the whole graph.
+/// The partners are taken from the whole graph.
 impl Probe for GraphNeuronArgs {
     type Answer = GraphNeuron;
     type Subject<'m> = &'m dyn SynapseModel;
@@ -57,7 +57,7 @@ fn strongest(effects: &[f32], own: usize) -> Vec<(usize, f32)> {
 }
 
 /// Two values for each token: the amount that the neuron's row of E adds to its logit (before the norm, which scales
-/// all alike), and the amount that the token's embedding gives the neuron in the first layer.
+/// all logits equally), and the amount that the token's embedding gives the neuron in the first layer.
 fn tokens(model: &dyn SynapseModel, factors: &Factors, i: usize) -> Result<(Vec<f32>, Vec<f32>)> {
     let get = |name: &str| model.params().detached(name);
     let (head, embed) = (get("lm_head")?, get("embed.weight")?); // (D, V), (V, D)

@@ -1,18 +1,18 @@
-//! Modularity against the number of edges, beside graphs that chance would give with as many edges; and at a fixed number of
+//! Modularity against the number of edges, compared with random graphs of as many edges; and at a fixed number of
 //! edges, cheap enough to be asked every few steps.
 
 use std::cell::Cell;
 
-use super::{CompactGraph, Factors, weighed};
+use super::{CompactGraph, Factors, weighted_edges};
 use crate::{
-    analysis::graph::{Edge, null_models, product::Strongest},
+    analysis::graph::{Edge, null_models, product::TopEntries},
     probe::prelude::*,
 };
 
 impl Probe for GraphModularityArgs {
     type Answer = GraphModularity;
     type Subject<'m> = &'m dyn SynapseModel;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         answer(&Factors::new(model, &self.graph, cx)?, self, cx.seed, cx.progress)
@@ -33,7 +33,7 @@ pub(super) fn answer(
     let sizes = if sizes.is_empty() && !model.0.is_empty() { vec![model.0.len()] } else { sizes };
     let thin = RankedEdges::new(&factors.random(false, seed ^ 1), graph, most)?;
     let matched = RankedEdges::new(&factors.random(true, seed ^ 2), graph, most)?;
-    // A search takes about as long as the graph has edges.
+    // the time of a search is about proportional to the number of edges
     let (work, done) = (5 * sizes.iter().sum::<usize>(), Cell::new(0));
     let q = |edges: &[Edge]| -> Result<f64> {
         progress.at(done.get(), work)?;
@@ -67,13 +67,13 @@ struct RankedEdges(Vec<(u32, u32, f32)>);
 
 impl RankedEdges {
     fn new(factors: &Factors, graph: &NeuronGraphArgs, most: usize) -> Result<Self> {
-        let Strongest { mut edges, .. } = factors.strongest(most, graph.sign, &factors.product()?.spread())?;
+        let TopEntries { mut edges, .. } = factors.strongest(most, graph.sign, &factors.product()?.spread())?;
         edges.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()).then((a.0, a.1).cmp(&(b.0, b.1))));
         Ok(Self(edges))
     }
 
     fn first(&self, m: usize, weighted: bool) -> Vec<Edge> {
-        weighed(&self.0[..m.min(self.0.len())], weighted)
+        weighted_edges(&self.0[..m.min(self.0.len())], weighted)
     }
 }
 
@@ -83,7 +83,7 @@ const RESTARTS: usize = 2;
 impl Probe for GraphCurveArgs {
     type Answer = ModularityAtStep;
     type Subject<'m> = &'m dyn SynapseModel;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         at_step(&Factors::new(model, &self.graph, cx)?, &self.graph, cx.seed)
@@ -92,7 +92,7 @@ impl Probe for GraphCurveArgs {
 
 pub(super) fn at_step(factors: &Factors, args: &NeuronGraphArgs, seed: u64) -> Result<Answer<ModularityAtStep>> {
     let found = factors.strongest(args.edges, args.sign, &factors.product()?.spread())?;
-    let edges = weighed(&found.edges, args.weighted);
+    let edges = weighted_edges(&found.edges, args.weighted);
     let model = CompactGraph::from_edges(&edges);
     let other = CompactGraph::from_edges(&null_models::degree_preserving(&edges, seed ^ 3));
     let modularity = |c: &CompactGraph| c.communities(RESTARTS, Some(0), seed).map(|found| found.modularity);

@@ -1,4 +1,4 @@
-//! The times between two writes of a synapse, beside those of writes at random times.
+//! The times between two writes of a synapse, compared with those of writes at random times.
 
 use rand::seq::index;
 
@@ -11,7 +11,7 @@ use crate::{
 impl Probe for WriteIntervalsArgs {
     type Answer = WriteIntervals;
     type Subject<'m> = &'m dyn SynapseModel;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
         model.capabilities().synapses.filter(|m| m.shape().layers > 1)
@@ -28,7 +28,7 @@ impl Probe for WriteIntervalsArgs {
         let (mut writes, mut written_twice) = (0, 0);
         let drawn = null_models::between(neurons, neurons, self.synapses, cx.seed);
         for (i, j, _) in &drawn {
-            let times = both(&y[*i as usize], &x[*j as usize]);
+            let times = intersection(&y[*i as usize], &x[*j as usize]);
             writes += times.len();
             written_twice += usize::from(times.len() > 1);
             measured.extend(intervals(&times));
@@ -62,7 +62,7 @@ fn firing_times(
     let mut times = [(); 2].map(|()| vec![vec![]; model.shape().neurons]);
     firing::read(model, ids, |chunk| {
         cx.progress.at(chunk.from, ids.len())?;
-        chunk.each_end(layer, |at, end, neuron, value| {
+        chunk.for_each_end(layer, |at, end, neuron, value| {
             if value > 0.0 {
                 times[end][neuron].push(at as u32);
             }
@@ -73,7 +73,7 @@ fn firing_times(
 }
 
 /// The values that are in both rising lists.
-fn both(a: &[u32], b: &[u32]) -> Vec<u32> {
+fn intersection(a: &[u32], b: &[u32]) -> Vec<u32> {
     a.iter().copied().filter(|t| b.binary_search(t).is_ok()).collect()
 }
 
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_write_needs_both_ends() {
-        let times = both(&[1, 2, 5, 9, 14], &[0, 2, 3, 9, 10, 14]);
+        let times = intersection(&[1, 2, 5, 9, 14], &[0, 2, 3, 9, 10, 14]);
         assert_eq!(times, [2, 9, 14]);
         assert_eq!(intervals(&times).collect::<Vec<_>>(), [7, 5]);
         assert_eq!(intervals(&[3]).count(), 0);

@@ -1,5 +1,6 @@
-//! Adaptation and forgetting (appendices E and F of arXiv 2604.08556): own text, a foreign one, own text again. A model with
-//! fast weights learns while it reads; of any other a copy is fine-tuned on the foreign text, window by window.
+//! Adaptation and forgetting (appendices E and F of arXiv 2604.08556): the model reads its own text, a foreign text,
+//! and its own text again. A model with fast weights learns while it reads; for other models a copy is fine-tuned on
+//! the foreign text, window by window.
 
 use std::ops::Range;
 
@@ -21,7 +22,7 @@ const MAX_PRECISION: f64 = 1.0;
 impl Probe for AdaptationArgs {
     type Answer = Adaptation;
     type Subject<'m> = &'m dyn Trainable;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     /// A model that can read the texts: with fast weights, or as one whose copy is fine-tuned.
     fn subject(model: &mut dyn Trainable) -> Option<&dyn Trainable> {
@@ -117,7 +118,7 @@ fn saved(plain: &[f64], changed: &[f64]) -> ShareWithInterval {
 }
 
 /// The indices of the texts of [`StreamTexts`].
-const OWN: usize = 0;
+const OWN_TEXT_INDEX: usize = 0;
 const FOREIGN: usize = 1;
 
 struct Learner<'a> {
@@ -141,9 +142,9 @@ impl Learner<'_> {
             None => plain.stream(),
         };
         let Phases { before, foreign, after } = self.phases.clone();
-        self.reader.read(OWN, before, stream.as_mut(), progress.piece(0, 3))?;
+        self.reader.read(OWN_TEXT_INDEX, before, stream.as_mut(), progress.piece(0, 3))?;
         let foreign = self.reader.read(FOREIGN, foreign, stream.as_mut(), progress.piece(1, 3))?;
-        let own = self.reader.read(OWN, after, stream.as_mut(), progress.piece(2, 3))?;
+        let own = self.reader.read(OWN_TEXT_INDEX, after, stream.as_mut(), progress.piece(2, 3))?;
         Ok(Costs::new(&foreign, &own))
     }
 
@@ -152,7 +153,7 @@ impl Learner<'_> {
         let mut copy = copy_of(self.model, 0, self.cx)?;
         let Phases { foreign, after, .. } = self.phases.clone();
         let foreign = self.windows(copy.as_mut(), FOREIGN, foreign, rate, progress.piece(0, 2))?;
-        let own = self.windows(copy.as_mut(), OWN, after, None, progress.piece(1, 2))?;
+        let own = self.windows(copy.as_mut(), OWN_TEXT_INDEX, after, None, progress.piece(1, 2))?;
         Ok(Costs::new(&foreign, &own))
     }
 

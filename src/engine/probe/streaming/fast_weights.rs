@@ -5,11 +5,11 @@ use super::streams::{StreamReader, StreamSizes, StreamTexts, TokenCosts, perplex
 use crate::probe::prelude::*;
 
 /// The swept values of eta. Table 5 of the paper has 1e-3 as the default, and 1e-4 and 1e-5 as tuned values.
-const RATES: [f64; 4] = [1e-5, 1e-4, 1e-3, 1e-2];
+const SWEPT_RATES: [f64; 4] = [1e-5, 1e-4, 1e-3, 1e-2];
 /// The swept values of pi_max. Table 5 of the paper has 100 as the default and 1 with both tuned rates.
-const LIMITS: [f64; 3] = [1.0, 10.0, 100.0];
+const PI_MAX: [f64; 3] = [1.0, 10.0, 100.0];
 /// Settings that are measured with W_base = 0: one that learns nothing, and the larger of the paper's two tuned rates.
-const WITHOUT_BASE: [(f64, f64); 2] = [(0.0, 1.0), (1e-4, 1.0)];
+const ZERO_BASE_SETTINGS: [(f64, f64); 2] = [(0.0, 1.0), (1e-4, 1.0)];
 const FOREIGN: usize = 1;
 const MIN_TOKENS: usize = 50;
 const MAX_VALUES: usize = 8;
@@ -20,15 +20,15 @@ type LearningReader<'m> = (&'m dyn FastWeightModel, &'m dyn StreamingModel);
 impl Probe for FastWeightsArgs {
     type Answer = FastWeights;
     type Subject<'m> = LearningReader<'m>;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, subject: LearningReader<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (model, plain) = subject;
-        let (rates, limits) = (numbers(&self.rates, "rates", &RATES)?, numbers(&self.limits, "limits", &LIMITS)?);
+        let (rates, limits) = (numbers(&self.rates, "rates", &SWEPT_RATES)?, numbers(&self.limits, "limits", &PI_MAX)?);
         let sizes = StreamSizes { rows: self.streams, len: self.tokens, min_len: MIN_TOKENS, foreign: FOREIGN };
         let texts = StreamTexts::new(cx.corpus, sizes)?;
         let reader = StreamReader { texts: &texts, device: cx.device };
-        let (n, all) = (texts.texts.len(), rates.len() * limits.len() + WITHOUT_BASE.len() + 1);
+        let (n, all) = (texts.texts.len(), rates.len() * limits.len() + ZERO_BASE_SETTINGS.len() + 1);
         let mut baseline: Vec<TokenCosts> = vec![];
         for text in 0..n {
             baseline.push(reader.read_all(text, plain.stream().as_mut(), cx.progress.piece(text, all * n))?);
@@ -47,7 +47,7 @@ impl Probe for FastWeightsArgs {
         };
         let grid = rates.iter().flat_map(|rate| limits.iter().map(move |limit| (*rate, *limit)));
         let sweep = grid.enumerate().map(|(i, at)| measured(i, at, true)).collect::<Result<Vec<_>>>()?;
-        let without_base = (sweep.len()..).zip(WITHOUT_BASE).map(|(i, at)| measured(i, at, false));
+        let without_base = (sweep.len()..).zip(ZERO_BASE_SETTINGS).map(|(i, at)| measured(i, at, false));
         let without_base = without_base.collect::<Result<Vec<_>>>()?;
         let found = FastWeights {
             texts: texts.texts.iter().map(|t| t.name.clone()).collect(),
@@ -64,7 +64,7 @@ impl Probe for FastWeightsArgs {
     }
 }
 
-/// Positive numbers of an argument, ascending; the usual ones where it is blank.
+/// Parses an argument of positive numbers, which are returned in ascending order; the defaults if it is blank.
 pub(super) fn numbers(given: &str, name: &str, usual: &[f64]) -> Result<Vec<f64>> {
     if given.trim().is_empty() {
         return Ok(usual.to_vec());

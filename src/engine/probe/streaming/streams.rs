@@ -1,5 +1,5 @@
-//! The texts that are streamed, which are the run's own held-out text and generated domains that it has nothing of, and
-//! their reading part by part, which keeps what every token cost.
+//! The streamed texts, which are the run's own held-out text and generated domains that it was not trained on, and
+//! their reading in chunks, which keeps the loss of every token.
 
 use std::ops::Range;
 

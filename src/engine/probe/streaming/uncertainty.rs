@@ -1,5 +1,5 @@
-//! Tests how well the running variance of a prediction's error tells foreign text from the run's own, window by window,
-//! beside the model's own surprise.
+//! Tests how well the running variance of a prediction's error distinguishes foreign text from the run's own, window by
+//! window, compared with the model's own surprise.
 
 use super::streams::{StreamReader, StreamSizes, StreamTexts, TokenCosts};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 
 /// The tokens at the beginning that are not counted: a running variance that takes 1% of each new error still contains 5% of
 /// its initial value after this many.
-const SKIPPED: usize = 300;
+const SKIPPED_TOKENS: usize = 300;
 const FOREIGN: usize = 3;
 /// Tokens of the longest stream.
 const MAX_TOKENS: usize = 20_000;
@@ -17,12 +17,12 @@ const MAX_TOKENS: usize = 20_000;
 impl Probe for UncertaintyArgs {
     type Answer = Uncertainty;
     type Subject<'m> = &'m dyn FastWeightModel;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, model: &dyn FastWeightModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let &Self { window, streams, tokens, rate, most_precision: max_precision } = self;
         let rule = FastWeightRule { rate, max_precision, has_base: true };
-        let min_len = SKIPPED + window;
+        let min_len = SKIPPED_TOKENS + window;
         let len = tokens.clamp(min_len, MAX_TOKENS);
         let texts = StreamTexts::new(cx.corpus, StreamSizes { rows: streams, len, min_len, foreign: FOREIGN })?;
         let reader = StreamReader { texts: &texts, device: cx.device };
@@ -36,7 +36,7 @@ impl Probe for UncertaintyArgs {
         let found = Uncertainty {
             window,
             streams: texts.rows,
-            skipped: SKIPPED,
+            skipped: SKIPPED_TOKENS,
             rate: rule.rate,
             max_precision: rule.max_precision,
             texts: names.enumerate().map(|(i, name)| compare_text(name, &read, i)).collect(),
@@ -55,7 +55,7 @@ struct WindowMeans {
 impl WindowMeans {
     fn new(costs: &TokenCosts, window: usize) -> Self {
         let means = |values: &[f64]| -> Vec<Vec<f64>> {
-            values.chunks(costs.len).map(|row| row[SKIPPED..].chunks_exact(window).map(mean).collect()).collect()
+            values.chunks(costs.len).map(|row| row[SKIPPED_TOKENS..].chunks_exact(window).map(mean).collect()).collect()
         };
         Self { uncertainty: means(&costs.uncertainty), surprise: means(&costs.nats) }
     }

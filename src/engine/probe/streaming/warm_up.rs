@@ -1,5 +1,5 @@
-//! The gain of a model from traces that hold the text: perplexity along streams, beside that of the same tokens read with
-//! empty traces. What is merely easier text is easier for both.
+//! The gain of a model from traces that hold the text: perplexity along streams, compared with that of the same tokens
+//! read with empty traces. What is merely easier text is easier for both.
 
 use super::streams::{StreamReader, StreamSizes, StreamTexts, TokenCosts};
 use crate::{
@@ -8,9 +8,9 @@ use crate::{
 };
 
 /// Numbers of tokens after which the retention of the slowest trace is measured.
-const MARKS: [usize; 2] = [50, 200];
-/// The longest stream of a model that keeps every token.
-const MAX_KEPT: usize = 1000;
+const RETENTION_MARKS: [usize; 2] = [50, 200];
+/// The largest number of tokens of a stream for a model that keeps every token.
+const MAX_KEPT_TOKENS: usize = 1000;
 /// The longest stream of other models.
 const MAX_TOKENS: usize = 50_000;
 const FOREIGN: usize = 2;
@@ -19,11 +19,11 @@ const FOREIGN: usize = 2;
 impl Probe for WarmUpArgs {
     type Answer = WarmUp;
     type Subject<'m> = &'m dyn StreamingModel;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, model: &dyn StreamingModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let window = self.window;
-        let most = if model.keeps_all_tokens() { MAX_KEPT.max(2 * window) } else { MAX_TOKENS };
+        let most = if model.keeps_all_tokens() { MAX_KEPT_TOKENS.max(2 * window) } else { MAX_TOKENS };
         let tokens = self.tokens.clamp(2 * window, most);
         let sizes =
             StreamSizes { rows: self.streams, len: tokens - tokens % window, min_len: window, foreign: FOREIGN };
@@ -37,7 +37,8 @@ impl Probe for WarmUpArgs {
             let reset = read_by_window(&reader, i, window, model, progress.piece(1, 2))?;
             found.push(compare(text.name.clone(), window, &streamed, &reset));
         }
-        let left = |a: f64| MARKS.map(|tokens| Retention { tokens, share: (1.0 - a).powi(tokens as i32) }).to_vec();
+        let share = |a: f64, tokens: usize| (1.0 - a).powi(tokens as i32);
+        let left = |a| RETENTION_MARKS.map(|tokens| Retention { tokens, share: share(a, tokens) }).to_vec();
         let warm_up = WarmUp {
             window,
             streams: texts.rows,

@@ -1,4 +1,4 @@
-//! The sparsity of a BDH: the share of x and of y that fires, by layer, beside the same model with random
+//! The sparsity of a BDH: the share of x and of y that fires, by layer, compared with the same model with random
 //! weights; and the size of their values.
 
 use super::{firing, read_random};

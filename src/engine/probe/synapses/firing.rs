@@ -48,7 +48,7 @@ pub struct Chunk {
 impl Chunk {
     /// Calls `f` with each value that the synapses of a layer join, y of the layer before (end 0) and x of the layer (end 1):
     /// with the index of the token in the text, the end, the neuron and the value.
-    pub fn each_end(&self, layer: usize, mut f: impl FnMut(usize, usize, usize, f32)) {
+    pub fn for_each_end(&self, layer: usize, mut f: impl FnMut(usize, usize, usize, f32)) {
         let ends = [(layer - 1, NeuronActivation::Y), (layer, NeuronActivation::X)];
         for token in 0..self.tokens {
             for (end, (layer, part)) in ends.into_iter().enumerate() {
@@ -78,7 +78,7 @@ pub fn read(model: &dyn SynapseModel, ids: &[u32], mut visit: impl FnMut(Chunk) 
         loss.extend(nats_at(&shifted, targets)?);
         last = Some(log_probs.get(part.len() - 1)?);
         let layer = |l: usize| -> Result<LayerActivations> {
-            let take = |which: &str| host::to_f32(read.tap.need(&format!("layers.{l}.{which}"))?);
+            let take = |which: &str| host::to_f32(read.tap.require(&format!("layers.{l}.{which}"))?);
             Ok(LayerActivations { heads, tokens: part.len(), per_head, values: [take("x")?, take("y")?] })
         };
         let layers = (0..layers).map(layer).collect::<Result<_>>()?;

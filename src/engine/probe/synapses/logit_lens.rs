@@ -28,7 +28,7 @@ impl Probe for LogitLensArgs {
             let log_probs = candle_nn::ops::log_softmax(&logits, D::Minus1)?;
             let each = (log_probs.exp()? * &log_probs)?.sum(D::Minus1)?.neg()?; // (T)
             entropy.extend(host::to_f32(&each)?);
-            let of_next = next_nats(&log_probs, &prompt.ids)?;
+            let of_next = next_token_losses(&log_probs, &prompt.ids)?;
             // a text of one token has nothing that follows
             loss.push(mean(&of_next));
             next.extend(of_next.iter().map(|nats| (-nats).exp() as f32).chain([f32::NAN]));

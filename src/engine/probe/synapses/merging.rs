@@ -9,13 +9,13 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Generated texts on which losses are measured beside the run's own, where tokens are bytes.
+/// Generated texts on which losses are measured in addition to the run's own, where tokens are bytes.
 const TEXTS: [&str; 4] = ["harbour", "garden", "observatory", "letters"];
 
 impl Probe for MergingArgs {
     type Answer = Option<Merging>;
     type Subject<'m> = &'m dyn SynapseModel;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn missing(&self) -> Option<&'static str> {
         self.with.trim().is_empty().then_some("name the checkpoint of another model: --set with=FILE")

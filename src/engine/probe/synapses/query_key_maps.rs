@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// Magnitudes up to this are kept in half precision.
-const MAX_HALF: f32 = 6e4;
+const MAX_HALF_PRECISION: f32 = 6e4;
 
 impl Probe for QueryKeyMapsArgs {
     type Answer = QueryKeyMaps;
@@ -24,7 +24,7 @@ impl Probe for QueryKeyMapsArgs {
         let mut all = vec![];
         for (layer, path) in paths.iter().enumerate() {
             cx.progress.at(layer, layers)?;
-            all.push(query_key_layer(&query_key_products(tap.need(path)?, &spec)?)?);
+            all.push(query_key_layer(&query_key_products(tap.require(path)?, &spec)?)?);
         }
         let how = if is_rotated { "as the model sees them" } else { "without rotation" };
         let about = format!("{}, {how}", prompt.about);
@@ -39,7 +39,7 @@ fn query_key_layer(products: &Tensor) -> Result<QueryKeyLayer> {
     let values = host::to_f32(products)?;
     let most = |map: &[f32]| map.iter().fold(0f32, |most, v| most.max(v.abs()));
     let greatest: Vec<f32> = values.chunks((t * t).max(1)).map(most).collect();
-    let fits = greatest.iter().all(|g| *g < MAX_HALF);
+    let fits = greatest.iter().all(|g| *g < MAX_HALF_PRECISION);
     let products = Array::new([heads, t, t], values)?;
     Ok(QueryKeyLayer {
         products: if fits { products.half_precision() } else { products },

@@ -6,12 +6,12 @@ use super::{
     read_random,
 };
 use crate::{
-    corpus::generated::repeats::{self, PERIOD, WARM, WORD},
+    corpus::generated::repeats::{self, PERIOD, WARM_UP_LETTERS, WORD},
     probe::prelude::*,
 };
 
-/// The repetitions that count as known.
-const KNOWN: std::ops::Range<usize> = 4..8;
+/// The repetitions of a word at which it counts as known.
+const KNOWN_REPETITIONS: std::ops::Range<usize> = 4..8;
 
 impl Probe for SurpriseArgs {
     type Answer = Surprise;
@@ -20,13 +20,13 @@ impl Probe for SurpriseArgs {
     fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let periods = self.periods;
         // Words that no training text of this seed has.
-        let text = repeats::fresh(cx.seed, 2 * periods);
+        let text = repeats::unseen_periods(cx.seed, 2 * periods);
         let ids = cx.corpus.encode(&text);
         ensure!(ids.len() == text.len(), "surprise is measured letter by letter; choose the tokeniser byte or char");
         let (trained, octaves) = measure(model, &ids)?;
         let (random_weights, _) = read_random(model, cx, |random| measure(random, &ids))?;
         let about = format!(
-            "mean over {periods} new words of {WORD} letters, each read 8 times after {WARM} fixed letters and a period of another word"
+            "mean over {periods} new words of {WORD} letters, each read 8 times after {WARM_UP_LETTERS} fixed letters and a period of another word"
         );
         Ok(Answer::new(Surprise { trained, random_weights, octaves }, about, vec![]))
     }
@@ -55,7 +55,7 @@ fn measure(model: &dyn SynapseModel, ids: &[u32]) -> Result<(PeriodCurves, Vec<O
                 let (shares, letters) = match phase {
                     None => continue,
                     Some(0) => (&mut octaves.memorised.0, WORD as f64),
-                    Some(_) => (&mut octaves.known.0, (WORD * KNOWN.len()) as f64),
+                    Some(_) => (&mut octaves.known.0, (WORD * KNOWN_REPETITIONS.len()) as f64),
                 };
                 let one = OCTAVES as f64 / (n as f64 * letters * counted);
                 for (neuron, _) in layer.row(NeuronActivation::Y, token).enumerate().filter(|(_, v)| *v > 0.0) {
@@ -72,7 +72,7 @@ fn measure(model: &dyn SynapseModel, ids: &[u32]) -> Result<(PeriodCurves, Vec<O
     }
     // over the letters of the word and its repetitions
     let correlated = |firing: LayerFiring| PeriodFiring {
-        loss_correlation: statistics::correlation(&firing.y[WARM..], &loss[WARM..]),
+        loss_correlation: statistics::correlation(&firing.y[WARM_UP_LETTERS..], &loss[WARM_UP_LETTERS..]),
         firing,
     };
     Ok((PeriodCurves { layers: firing.into_iter().map(correlated).collect(), loss: loss.clone() }, octaves))
@@ -89,10 +89,10 @@ fn speeds(turns: &[f32]) -> Vec<usize> {
 
 /// The phase: 0 while the word is new, 1 while it is known, `None` in between and in the warm-up.
 fn phase(at: usize) -> Option<usize> {
-    let repetition = at.checked_sub(WARM)? / WORD;
+    let repetition = at.checked_sub(WARM_UP_LETTERS)? / WORD;
     match repetition {
         0 => Some(0),
-        r if KNOWN.contains(&r) => Some(1),
+        r if KNOWN_REPETITIONS.contains(&r) => Some(1),
         _ => None,
     }
 }

@@ -18,7 +18,7 @@ const TEMPERATURE: f64 = 0.7;
 impl Probe for TextLossesArgs {
     type Answer = TextLosses;
     type Subject<'m> = &'m dyn SynapseModel;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (count, len) = (self.windows, self.window);
@@ -48,7 +48,7 @@ impl Probe for TextLossesArgs {
     }
 }
 
-/// Mean nats per token, of batches of at most so many rows.
+/// The mean loss in nats per token, computed in batches of at most `batch_rows` rows.
 pub(super) fn loss(model: &dyn SynapseModel, w: &Windows, batch_rows: usize) -> Result<f64> {
     let mut sum = 0.0;
     for from in (0..w.rows).step_by(batch_rows) {
@@ -67,7 +67,7 @@ fn continuation(model: &dyn SynapseModel, prompt: &[u32], tokens: usize) -> Resu
     let mut state = State::empty(model.shape(), 1, device)?;
     let (mut fresh, mut written) = (prompt.to_vec(), vec![]);
     while written.len() < tokens && !fresh.is_empty() {
-        let logits = model.read(&one_text(&fresh, device)?, &mut state, &mut Tap::off())?; // (1,T,V)
+        let logits = model.read(&text_batch(&fresh, device)?, &mut state, &mut Tap::off())?; // (1,T,V)
         let next = draw(&last_row(&logits)?, TEMPERATURE, &mut rng);
         written.push(next);
         fresh = vec![next];
@@ -132,7 +132,8 @@ fn direction_losses(model: &dyn SynapseModel, corpus: &Corpus, windows: &Windows
         if directions.iter().all(Option::is_none) {
             continue;
         }
-        let nats = token_losses(&model.logits(&one_text(inputs, model.params().device())?, &mut Tap::off())?, targets)?;
+        let batch = text_batch(inputs, model.params().device())?;
+        let nats = token_losses(&model.logits(&batch, &mut Tap::off())?, targets)?;
         for ((direction, nats), _) in directions.iter().zip(nats).zip(targets).filter(|(_, t)| **t != IGNORE) {
             if let Some(direction) = direction {
                 let (tokens, sum) = sums.entry(*direction).or_default();

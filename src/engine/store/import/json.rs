@@ -45,7 +45,7 @@ pub(super) fn without_lone_surrogates(json: &str) -> Cow<'_, str> {
                 at += 6;
                 copied = at;
             }
-            // the escape of a backslash begins no other one
+            // an escaped backslash does not begin another escape
             _ => at += 2,
         }
     }
@@ -95,7 +95,7 @@ impl<'de, F: FnMut(&str, Option<f64>) -> Result<(), E>, E> Visitor<'de> for Fiel
     }
 }
 
-/// A number, or `None` for a value of any other kind, which is read over.
+/// A number, or `None` for any other value, which is skipped.
 struct Number(Option<f64>);
 
 impl<'de> Deserialize<'de> for Number {

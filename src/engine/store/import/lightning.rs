@@ -87,7 +87,7 @@ impl Rows {
     }
 }
 
-/// A whole number, also where it is written as 10.0; `None` for anything else.
+/// Parses a whole number, which may be written as 10.0; `None` for anything else.
 fn parse_integer(text: &str) -> Option<i64> {
     let as_float = || text.parse::<f64>().ok().filter(|x| x.fract() == 0.0 && x.abs() < 1e15).map(|x| x as i64);
     text.parse().ok().or_else(as_float)

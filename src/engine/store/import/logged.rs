@@ -16,9 +16,9 @@ use crate::{
 const MAX_SCALARS: u64 = 1 << 24;
 /// The memory of a number: its own, half of it again during sorting, and the spare capacity of a growing list.
 const BYTES_OF_A_SCALAR: u64 = 4 * size_of::<Scalar>() as u64;
-/// Longer names are passed over.
+/// Longer names are skipped.
 pub(super) const MAX_NAME: usize = 256;
-/// Channels of texts, beside those of numbers.
+/// The largest number of channels of texts; the rest of [`MAX_CHANNELS`] is for numbers.
 const MAX_TEXT_NAMES: usize = 1000;
 const MAX_NUMBER_NAMES: usize = MAX_CHANNELS - MAX_TEXT_NAMES;
 /// The largest number of settings of a run; further ones are left out.
@@ -28,7 +28,7 @@ const MAX_SETTING_BYTES: usize = 512 << 10;
 /// Bytes of a text, and of all of a source.
 pub(super) const MAX_TEXT: usize = 256 << 10;
 const MAX_TEXTS: usize = 16 << 20;
-/// Settings that lie deeper in one another are taken as their text.
+/// The largest depth of nested settings; deeper ones are kept as text.
 const MAX_DEPTH: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,12 +51,12 @@ pub(super) struct Text {
     pub text: String,
 }
 
-/// One run, apart from its numbers.
+/// The description of a run, without its numbers.
 #[derive(Debug, Default)]
 pub(super) struct LoggedRun {
-    /// The name that distinguishes it from those beside it.
+    /// The name that distinguishes it from other runs of the same log.
     pub id: String,
-    /// The name that a person has given it; empty if none.
+    /// The name that the user gave the run; empty if there is none.
     pub name: String,
     pub settings: BTreeMap<String, Value>,
     /// The recorded end.
@@ -100,14 +100,14 @@ impl SkippedPart {
     }
 }
 
-/// Takes what the readers find, within bounds.
+/// Collects what the readers of logs find, up to fixed limits.
 #[derive(Default)]
 pub(super) struct Logged {
     pub runs: Vec<LoggedRun>,
     pub channels: Vec<String>,
     pub scalars: Vec<Scalar>,
     pub texts: Vec<Text>,
-    /// Sentences about what is damaged or passed over.
+    /// Sentences that name what is damaged or skipped.
     pub notices: Vec<(Level, String)>,
     by_name: HashMap<String, u32>,
     skipped: BTreeMap<SkippedPart, u64>,
@@ -122,7 +122,7 @@ pub(super) struct Logged {
 /// The error for a log with more numbers than are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it has more than {max} numbers, the most that are read of a log: give the folder of one run")]
-pub(super) struct TooMany {
+pub(super) struct TooManyNumbers {
     pub max: u64,
 }
 
@@ -158,7 +158,7 @@ impl Logged {
     ///
     /// # Errors
     /// If there are more numbers than are read.
-    pub fn scalar(&mut self, run: usize, name: &str, at: LoggedAt, value: f64) -> Result<(), TooMany> {
+    pub fn scalar(&mut self, run: usize, name: &str, at: LoggedAt, value: f64) -> Result<(), TooManyNumbers> {
         let Ok(step) = u64::try_from(at.step) else {
             self.skip(SkippedPart::NegativeStep);
             return Ok(());
@@ -180,7 +180,7 @@ impl Logged {
                 channel
             }
         };
-        ensure!((self.scalars.len() as u64) < self.max, TooMany { max: self.max });
+        ensure!((self.scalars.len() as u64) < self.max, TooManyNumbers { max: self.max });
         if let Some(run) = self.runs.get_mut(run) {
             self.backwards += u64::from(step < run.last_step);
             run.last_step = run.last_step.max(step);
@@ -189,8 +189,14 @@ impl Logged {
         Ok(())
     }
 
-    /// Takes what a log has as a value: a number, at a step if it has one. Anything else is passed over.
-    pub fn value(&mut self, run: usize, name: &str, at: Option<LoggedAt>, value: Option<f64>) -> Result<(), TooMany> {
+    /// Adds a logged value, which is a number at a step, if the log has one. Anything else is skipped.
+    pub fn value(
+        &mut self,
+        run: usize,
+        name: &str,
+        at: Option<LoggedAt>,
+        value: Option<f64>,
+    ) -> Result<(), TooManyNumbers> {
         match (at, value) {
             (Some(at), Some(value)) => return self.scalar(run, name, at, value),
             (None, Some(_)) => self.skip(SkippedPart::NoStep),
@@ -258,8 +264,8 @@ impl Logged {
         settings.insert(key, value);
     }
 
-    /// Puts the numbers in the order of their steps; of several of one channel at a step the last counts. Says what was
-    /// passed over.
+    /// Sorts the numbers by step; if a channel has several at one step, the last counts. Adds a warning about skipped
+    /// values.
     pub fn finish(&mut self) {
         // within a step the order of logging is kept
         self.scalars.sort_by_key(|s| (s.step, s.run, s.channel));
@@ -332,7 +338,7 @@ mod tests {
         let mut logged = Logged { max: 2, ..Logged::new() };
         let run = logged.run("a");
         let mut put = |step| logged.scalar(run, "loss", LoggedAt { step, wall: 0.0 }, 1.0);
-        assert_eq!([put(1), put(2), put(3)], [Ok(()), Ok(()), Err(TooMany { max: 2 })]);
+        assert_eq!([put(1), put(2), put(3)], [Ok(()), Ok(()), Err(TooManyNumbers { max: 2 })]);
     }
 
     #[test]

@@ -25,7 +25,7 @@ use std::{
 };
 
 use self::{
-    logged::{Logged, TooMany},
+    logged::{Logged, TooManyNumbers},
     protobuf::MalformedMessage,
 };
 use super::names::is_run;
@@ -48,12 +48,12 @@ const MAX_RECORD: u64 = 64 << 20;
 /// The memory that reading a record takes, in multiples of its length: a growing buffer, and the texts parsed from it.
 const RECORD_GROWTH: u64 = 6;
 
-/// The largest number of bytes of a record that are held in memory now. A longer one is passed over.
+/// The largest record that may be held in memory now, in bytes. Longer ones are skipped.
 fn max_record() -> u64 {
     MAX_RECORD.min(reading_budget() / RECORD_GROWTH)
 }
 
-/// Parts of a file that are passed over: how many, and what is wrong with the first of them.
+/// The damaged parts of a file, which are skipped: their number, and the error of the first.
 #[derive(Default)]
 struct DamagedParts {
     count: u64,
@@ -119,10 +119,10 @@ impl Tool {
         }
     }
 
-    /// True if an opened file begins as those of this tool do.
+    /// Returns true if the beginning of an opened file has the format of this tool.
     fn begins(self, file: File) -> bool {
         let mut head = vec![];
-        // the names of a table's columns are no longer
+        // the column names of a table are not longer than this
         let read = file.take(64 << 10).read_to_end(&mut head);
         read.is_ok()
             && match self {
@@ -140,25 +140,25 @@ impl Tool {
     }
 }
 
-/// Why a log could not be read.
+/// The reason why a log could not be read.
 #[derive(Debug, thiserror::Error)]
 enum ReadError {
     #[error(transparent)]
     File(#[from] FileError),
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A record that is passed over.
+    /// A malformed record, which is skipped.
     #[error(transparent)]
     Malformed(#[from] MalformedMessage),
     #[error(transparent)]
-    TooMany(#[from] TooMany),
+    TooManyNumbers(#[from] TooManyNumbers),
     #[error("it has more than {} runs, the most that are read at once: give the folder of one of them", MAX_RUNS)]
     TooManyRuns,
     #[error("{0}")]
     Other(String),
 }
 
-/// Words for a record of this many bytes that is passed over.
+/// The message for a skipped record of this many bytes.
 fn too_long(what: &str, bytes: u64) -> String {
     let most = size(max_record());
     format!("{what} has {}, and at most {most} are held in memory here", size(bytes))
@@ -212,7 +212,7 @@ impl Source {
             return Ok(None);
         }
         let mut search = Search { root: path, entries: 0, found: vec![] };
-        search.look_into(Path::new(""), 0)?;
+        search.search_folder(Path::new(""), 0)?;
         search.found.sort();
         let Some(tool) = search.found.iter().map(|(tool, _)| *tool).min() else { return Ok(None) };
         let (files, others): (Vec<_>, Vec<_>) = search.found.into_iter().partition(|(of, _)| *of == tool);
@@ -317,8 +317,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Looks into a folder below the root. Hidden folders, run folders and links are passed over.
-    fn look_into(&mut self, below: &Path, depth: usize) -> Result<(), StoreError> {
+    /// Searches a folder below the root. Hidden folders, run folders and links are skipped.
+    fn search_folder(&mut self, below: &Path, depth: usize) -> Result<(), StoreError> {
         let folder = self.root.join(below);
         let entries = match files::entries(&folder) {
             Err(e) if depth > 0 => {
@@ -351,7 +351,7 @@ impl Search<'_> {
                     }
                 }
                 Ok(kind) if kind.is_dir() && depth < MAX_DEPTH && !name.starts_with('.') && !is_run(&entry.path()) => {
-                    self.look_into(&path, depth + 1)?;
+                    self.search_folder(&path, depth + 1)?;
                 }
                 _ => {}
             }

@@ -74,7 +74,7 @@ impl<'a> Fields<'a> {
                 Value::Bytes(self.take(length)?)
             }
             5 => Value::Fixed32(u32::from_le_bytes(self.take(4)?.try_into().ok()?)),
-            // groups are deprecated, and no message that is read has one
+            // groups are deprecated, and none of the messages read here contains one
             _ => return None,
         };
         Some((key >> 3, value))

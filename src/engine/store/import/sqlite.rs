@@ -58,9 +58,9 @@ pub(super) struct Database {
     bytes: u64,
     /// Bytes of the table that may still be read.
     left: u64,
-    /// Bytes of a row that are held in memory.
+    /// The largest number of bytes of a row that are held in memory.
     most: u64,
-    /// Rows that are passed over.
+    /// The rows that are skipped because they are too long for memory.
     pub long_rows: DamagedParts,
 }
 

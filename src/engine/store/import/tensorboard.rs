@@ -49,7 +49,7 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
     Ok(())
 }
 
-/// Takes an event. If it is malformed, the fields before the damage are taken.
+/// Reads an event. If it is malformed, the fields before the damage are kept.
 fn event(data: &[u8], run: usize, texts: &mut HashSet<String>, logged: &mut Logged) -> Result<(), ReadError> {
     let mut at = LoggedAt { step: 0, wall: f64::NAN };
     for field in Fields(data) {
@@ -135,7 +135,7 @@ fn take(
     Ok(())
 }
 
-/// A tensor as far as it may be one number or texts.
+/// The fields of a tensor that may hold a single number or texts.
 #[derive(Default)]
 struct Tensor {
     /// The tensor has no axes.

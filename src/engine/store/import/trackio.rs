@@ -136,7 +136,7 @@ impl Runs {
         self.0.iter().find(|(id, _)| *id == entry.run_id).map(|(_, run)| *run)
     }
 
-    /// The run of a row; another run of the same name has a number behind it.
+    /// The index of a row's run; a second run of the same name gets a number appended to its name.
     fn index(&mut self, entry: &Entry, logged: &mut Logged) -> Result<usize, ReadError> {
         if let Some(run) = self.find(entry) {
             return Ok(run);

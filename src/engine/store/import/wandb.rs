@@ -146,7 +146,7 @@ impl Records {
     }
 }
 
-/// Takes a record. If it is malformed, the fields before the damage are taken.
+/// Reads a record. If it is malformed, the fields before the damage are kept.
 fn record(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), ReadError> {
     for field in Fields(data) {
         match field? {
@@ -169,7 +169,7 @@ struct Item<'a> {
 impl<'a> Item<'a> {
     fn read(data: &'a [u8]) -> Result<Self, MalformedMessage> {
         let (mut key, mut json) = (Cow::default(), Cow::default());
-        // a longer name is passed over
+        // a longer name is skipped
         let mut nested = JoinedTexts::new('.', MAX_NAME);
         for field in Fields(data) {
             match field? {

@@ -8,7 +8,7 @@ use super::{
     super::{
         Environment, RunRecord,
         names::{MAX_CONFIG, safe_name},
-        record::{EventRecordRef, FORMAT, MetricsRecordRef, PROTOCOL, now},
+        record::{EventRecordRef, FORMAT, MetricsRecordRef, PROTOCOL, local_timestamp},
         run_index::modified_and_length,
     },
     Source,
@@ -32,7 +32,7 @@ const MAX_IN_A_LINE: usize = 1000;
 pub struct ImportedRun {
     /// The run folder.
     pub folder: PathBuf,
-    /// A sentence that says what was read; `None` where the folder held all of it already.
+    /// A sentence that says what was read; `None` if the folder was already up to date.
     pub summary: Option<String>,
 }
 
@@ -60,7 +60,7 @@ struct ImportRecord {
 enum EarlierImport {
     /// Nothing was imported into the folder.
     Missing,
-    /// Something was, but its record cannot be read, for this reason, as after a loss of power.
+    /// The folder was imported, but its record cannot be read for this reason, for instance after a loss of power.
     Unreadable(String),
     Found(ImportRecord),
 }
@@ -257,7 +257,7 @@ impl FolderWriter<'_> {
     }
 
     fn events(&self, words: &str) -> Result<(), StoreError> {
-        let at = now();
+        let at = local_timestamp();
         let notice = |level, text: &str| Event::Notice { level, text: text.to_owned() };
         let mut events = vec![notice(Level::Info, words)];
         events.extend(self.logged.notices.iter().map(|(level, text)| notice(*level, text)));

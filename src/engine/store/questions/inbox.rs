@@ -18,10 +18,10 @@ use crate::{
 /// The largest number of names in `ask/` that are read.
 const MAX_NAMES: usize = 1000;
 /// The largest number of questions that one poll takes.
-const MAX_AT_ONCE: usize = 8;
+const MAX_QUESTIONS_PER_POLL: usize = 8;
 /// The largest number of characters of a question's id.
 const MAX_ID: usize = 64;
-/// Seconds after which nobody waits for the answer to a question that does not say how long.
+/// Seconds after which a question that states no time limit is no longer answered.
 const MAX_WAIT_SECS: f64 = 86_400.0;
 /// Seconds by which the clocks of two machines may differ.
 const CLOCK_SECS: f64 = 60.0;
@@ -65,8 +65,8 @@ impl QuestionInbox {
         Ok(Self { run: run.to_owned(), taken: BTreeSet::new() })
     }
 
-    /// The new questions, the oldest first and some at a time; each is given once. A file that holds no question, or one for
-    /// which nobody waits any more, is answered by a refusal at this step.
+    /// The new questions, the oldest first and some at a time; each is given once. A file that holds no question, or
+    /// one whose time is over, is answered by a refusal at this step.
     ///
     /// # Errors
     /// If the folder of questions cannot be listed, or a refusal cannot be written.
@@ -77,7 +77,7 @@ impl QuestionInbox {
         let ids = named.take(MAX_NAMES).filter_map(|entry| id_of(entry.file_name().to_str()?));
         let mut ids: Vec<String> = ids.filter(|id| !self.taken.contains(id)).collect();
         ids.sort();
-        ids.truncate(MAX_AT_ONCE);
+        ids.truncate(MAX_QUESTIONS_PER_POLL);
         let mut questions = vec![];
         for id in ids {
             self.taken.insert(id.clone());
@@ -104,7 +104,7 @@ impl QuestionInbox {
             Err(words) => ("refused", words),
         };
         let answer = json!({
-            "protocol": PROTOCOL, "id": id, "state": state, "step": step, "at": record::now(), "words": words,
+            "protocol": PROTOCOL, "id": id, "state": state, "step": step, "at": record::local_timestamp(), "words": words,
         });
         let path = self.run.join(answer_path(id));
         files::replace(&path, answer.to_string().as_bytes()).at("write", &path)

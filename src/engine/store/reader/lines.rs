@@ -9,8 +9,9 @@ use std::{
 use super::{super::names::SAMPLES, LONGEST_LINE, LONGEST_SAMPLE, SAMPLE_GROWTH};
 use crate::files::reading_budget;
 
-/// The last bytes that were read, at most this many, tell a file that has grown from another one in its place.
-const MARK: u64 = 256;
+/// The last bytes that were read, at most this many, distinguish a file that has grown from another one at the same
+/// path.
+const MARK_BYTES: u64 = 256;
 
 /// Bytes of a log, in a file or in memory.
 pub(super) trait Source: BufRead + Seek + Send {}
@@ -23,7 +24,7 @@ pub(super) enum Line {
     Whole { ended: bool },
     /// A line that is too long to be held in memory.
     TooLong,
-    /// There is no further line, or none yet.
+    /// There are no more complete lines at present.
     End,
 }
 
@@ -37,11 +38,11 @@ pub(super) struct Lines {
     /// The number of whole lines that were read.
     pub number: u64,
     /// True if only a part of the line has been read.
-    is_part: bool,
+    is_partial: bool,
     /// The line is too long, and its end was not there.
     is_skipping: bool,
     offset: u64,
-    /// The bytes before `marked_at`, at most [`MARK`].
+    /// The bytes before `marked_at`, at most [`MARK_BYTES`].
     mark: Vec<u8>,
     /// `offset` when all that was there had been read; it lies before `offset` if reading broke off since.
     marked_at: u64,
@@ -108,7 +109,7 @@ impl Lines {
     /// # Errors
     /// If the system refuses to read on.
     pub fn next(&mut self, log: &str) -> io::Result<Line> {
-        if !self.is_part {
+        if !self.is_partial {
             self.line.clear();
             self.line.shrink_to(1 << 20);
         }
@@ -125,10 +126,10 @@ impl Lines {
         let (length, ended) = (self.line.len() as u64, self.is_ended());
         if ended || length > 0 && length < most && !self.is_followed {
             self.number += 1;
-            self.is_part = false;
+            self.is_partial = false;
             return Ok(Line::Whole { ended });
         }
-        self.is_part = length > 0;
+        self.is_partial = length > 0;
         if length >= most {
             (self.is_skipping, self.line) = (true, vec![]);
             return self.skip();
@@ -148,7 +149,7 @@ impl Lines {
         self.offset += self.line.len() as u64 - before;
         if read.is_err() {
             // the bytes read so far are kept for the next attempt
-            self.is_part = !self.line.is_empty();
+            self.is_partial = !self.line.is_empty();
         }
         read.map(|_| ())
     }
@@ -162,7 +163,7 @@ impl Lines {
             source.consume(used);
             self.offset += used as u64;
             if is_done || used == 0 && !self.is_followed {
-                (self.is_skipping, self.is_part) = (false, false);
+                (self.is_skipping, self.is_partial) = (false, false);
                 self.number += 1;
                 return Ok(Line::TooLong);
             }
@@ -176,7 +177,7 @@ impl Lines {
     /// Ends reading at the present end of the log, and keeps the bytes that identify it.
     fn end(&mut self) -> io::Result<Line> {
         if let Some(mut source) = self.source.take().filter(|_| self.is_followed) {
-            let length = self.offset.min(MARK);
+            let length = self.offset.min(MARK_BYTES);
             source.seek(SeekFrom::Start(self.offset - length))?;
             self.mark = vec![0; length as usize];
             self.marked_at = self.offset;

@@ -59,8 +59,8 @@ impl NameTable {
     }
 }
 
-/// Why a line is passed over whose step, or whose number of a question, is too high.
-fn beyond(what: &str, number: u64) -> String {
+/// The reason why a line is skipped if its step or the number of its question is too high.
+fn limit_message(what: &str, number: u64) -> String {
     format!("its {what} is {number}, and at most {MAX_STEP} is read")
 }
 
@@ -80,7 +80,7 @@ fn parse_sample(line: &[u8], names: &mut NameTable) -> Parsed {
         return Ok(None);
     }
     let request = s.request.unwrap_or(0);
-    ensure!(request <= MAX_STEP, beyond("request", request));
+    ensure!(request <= MAX_STEP, limit_message("request", request));
     let variant = names.variant(s.variant)?;
     let channel = names.channel(s.channel)?;
     let growth = if Payload::is_known(channel.as_str()) { SAMPLE_GROWTH } else { UNKNOWN_GROWTH };
@@ -178,7 +178,7 @@ impl LogFile {
         Self::new(Path::new(""), kind, Lines::new(Some(Box::new(Cursor::new(bytes))), false))
     }
 
-    /// A log of which nothing will be read.
+    /// A log that is not read at all.
     pub fn skipped(folder: &Path, kind: LogKind) -> Self {
         Self::new(folder, kind, Lines::new(None, false))
     }
@@ -231,7 +231,7 @@ impl LogFile {
                 Ok(Line::Whole { ended }) => self.take_line(ended, names, notices),
                 Ok(Line::TooLong) => {
                     let limit = size(longest(self.name));
-                    self.skip(
+                    self.skip_line(
                         &format!("it is longer than {limit}, the most that is read of a line of this file"),
                         notices,
                     );
@@ -252,16 +252,16 @@ impl LogFile {
             return;
         }
         match (self.parse)(line, names) {
-            Ok(Some((step, _))) if step > MAX_STEP => self.skip(&beyond("step", step), notices),
+            Ok(Some((step, _))) if step > MAX_STEP => self.skip_line(&limit_message("step", step), notices),
             Ok(head) => self.head = head,
             Err(_) if !ended => {
-                self.skip("the last line is cut short (the run was interrupted while writing it)", notices)
+                self.skip_line("the last line is cut short (the run was interrupted while writing it)", notices)
             }
-            Err(e) => self.skip(&e, notices),
+            Err(e) => self.skip_line(&e, notices),
         }
     }
 
-    fn skip(&mut self, why: &str, notices: &mut VecDeque<Event>) {
+    fn skip_line(&mut self, why: &str, notices: &mut VecDeque<Event>) {
         self.bad += 1;
         if self.bad <= MAX_REPORTED_LINES {
             self.warn_of_loss(format!("{} line {} is passed over: {why}", self.name, self.lines.number), notices);

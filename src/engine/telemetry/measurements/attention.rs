@@ -6,7 +6,7 @@ use crate::telemetry::measurements::prelude::*;
 measurement! {
     /// Attention maps with their entropies.
     pub struct AttentionMaps in "attention.maps" answers AttentionMapsArgs {
-        /// In the order of the forward pass.
+        /// The layers, in the order of the forward pass.
         pub layers: Vec<AttentionLayer>,
     }
 
@@ -40,7 +40,7 @@ measurement! {
     /// In differential attention, whose weights may be negative, entropy and sink are those of |A|, each row divided by its
     /// sum; effective rank and share of the largest singular value are those of A itself.
     pub struct AttentionStatistics in "attention.statistics" answers AttentionStatisticsArgs {
-        /// In the order of the forward pass.
+        /// The layers, in the order of the forward pass.
         pub layers: Vec<LayerStatistics>,
         /// Held-out windows that were averaged over.
         pub windows: usize,
@@ -69,7 +69,7 @@ measurement! {
     /// Statistics of attention spread evenly over the keys that each query may see.
     #[derive(Copy)]
     pub struct UniformStatistics {
-        /// Nats.
+        /// The entropy in nats.
         pub entropy: f64,
         /// (sum s)^2 / sum s^2 of the singular values s.
         pub effective_rank: f64,
@@ -103,7 +103,7 @@ measurement! {
         pub row_sum_error: f64,
         /// Smallest entry; negative for differential attention.
         pub smallest: f64,
-        /// Why it is no Markov chain; nothing where it is one.
+        /// The reason why it is not a Markov chain; absent if it is one.
         pub problem: Option<String>,
         /// Measures of the chain, where it is one.
         pub chain: Option<ChainProperties>,
@@ -132,8 +132,8 @@ measurement! {
         pub uniform_entropy: Numbers,
         /// Expected steps from each position until a closed class is entered, `(T)`.
         pub steps_to_absorption: Numbers,
-        /// Where a walk is that has not been absorbed yet, in the long run, `(T)`; nothing where all positions are in closed
-        /// classes.
+        /// The quasi-stationary distribution: the long-run distribution of a walk that has not been absorbed yet,
+        /// `(T)`; absent if all positions are in closed classes.
         pub quasi_stationary: Option<Numbers>,
         /// Probability that one more step does not absorb such a walk; NaN where there is none.
         pub survival: f64,
@@ -169,7 +169,7 @@ measurement! {
         pub mean: f64,
         /// Standard deviation over draws.
         pub sd: f64,
-        /// How many were drawn.
+        /// The number of draws.
         pub draws: usize,
     }
 
@@ -229,7 +229,7 @@ measurement! {
         pub dt: f64,
         /// n: how many steps.
         pub steps: usize,
-        /// How a step is made.
+        /// The integration scheme of a step.
         pub scheme: IntegrationScheme,
     }
 

@@ -48,7 +48,7 @@ measurement! {
         pub single_state: bool,
     }
 
-    /// How far the two sides of each equivalence are apart on these weights.
+    /// The difference between the two sides of each equivalence on these weights.
     pub struct BdhDynamicsChecks in "bdh_dynamics.checks" answers BdhDynamicsArgs {
         /// The four rounds of local rules against equation (6).
         pub rules: CheckByToken,
@@ -64,11 +64,11 @@ measurement! {
         pub prods: ConstructionCheck,
     }
 
-    /// One entry per token, each a share of the largest value compared.
+    /// One entry per token, each relative to the largest of the compared values.
     pub struct CheckByToken {
-        /// Largest difference.
+        /// The largest difference between the two sides.
         pub error: Numbers,
-        /// How far rounding alone could bring them apart.
+        /// The largest difference that rounding alone could explain.
         pub bound: Numbers,
         /// Error over bound; at most 1 if the equivalence holds.
         pub share: Numbers,
@@ -78,7 +78,7 @@ measurement! {
     pub struct ConstructionCheck {
         /// Largest difference over the largest value.
         pub error: f64,
-        /// How far rounding alone could bring it.
+        /// The largest error that rounding alone could explain.
         pub bound: f64,
         /// Error over bound.
         pub share: f64,
@@ -86,9 +86,9 @@ measurement! {
         pub excitatory_edges: usize,
         /// Edges of the inhibitory circuit.
         pub inhibitory_edges: usize,
-        /// Edges that the claim allows each circuit.
+        /// The largest number of edges that the claim allows each circuit.
         pub allowed_edges: usize,
-        /// n^2.
+        /// The number of entries of the matrix, n^2.
         pub pairs: usize,
     }
 
@@ -98,15 +98,15 @@ measurement! {
         pub claim: String,
         /// Values of the axis: the rank d, the dimension n, a cosine, alpha, tokens, time, spikes, or a drive.
         pub x: Numbers,
-        /// The curves over it.
+        /// The curves over the axis `x`.
         pub curves: Vec<TheoryCurve>,
     }
 
-    /// One curve.
+    /// A named curve.
     pub struct TheoryCurve {
         /// Name for a legend.
         pub name: String,
-        /// A value for each of the axis.
+        /// The values of the curve, one for each value of the axis.
         pub y: Numbers,
     }
 }
@@ -130,7 +130,7 @@ choices! {
     pub enum TheoryClaim {
         /// Claim 5: the ReLU of a low-rank map with a bias follows a sparse Markov chain. Error over the rank d.
         Markov = "markov",
-        /// Claim 6: a neuron tells messages of its own block from others. AUROC over the rank d.
+        /// Claim 6: a neuron distinguishes messages of its own block from others. AUROC over the rank d.
         Blocks = "blocks",
         /// Section 5.4: two sources make a common neighbour fire only together. Gain over each alone, over the rank d.
         Supermodular = "supermodular",

@@ -5,7 +5,7 @@ use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// The synapses that a search ranked first, how they did on new sentences, and what random weights reach.
-    /// Correlations are rank-biserial, -1 to 1: how well a synapse tells sentences with the concept from those
+    /// Correlations are rank-biserial, -1 to 1: how well a synapse distinguishes sentences with the concept from those
     /// without.
     pub struct ConceptSearch in "synapses.concepts" answers ConceptSearchArgs {
         /// The concept that was looked for: "currency", "own sentences", the label of a file.
@@ -19,12 +19,12 @@ measurement! {
         pub is_own: bool,
         /// The finding in a sentence or two.
         pub verdict: String,
-        /// How many pairs of neurons were ranked.
+        /// The number of pairs of neurons that were ranked.
         pub searched: usize,
         /// Neurons N of a head; 0 in runs of earlier versions, which did not record it.
         #[serde(default)]
         pub per_head: usize,
-        /// In the order of the ranking.
+        /// The synapses, in the order of the ranking.
         pub synapses: Vec<ConceptSynapse>,
         /// The same search in models with random weights, one entry a model.
         pub random_weights: Vec<RandomSearch>,
@@ -61,22 +61,22 @@ measurement! {
     /// Correlations by part of the split; NaN where a part has no sentences.
     #[derive(Copy)]
     pub struct SplitCorrelations {
-        /// On the sentences that it was chosen by.
+        /// The correlation on the sentences that chose the synapse.
         pub search: f64,
-        /// On new nouns in frames of the search.
+        /// The correlation on new nouns in frames of the search.
         pub new_nouns: f64,
-        /// On nouns of the search in new frames.
+        /// The correlation on nouns of the search in new frames.
         pub new_frames: f64,
-        /// On new nouns in new frames: what counts.
+        /// The correlation on new nouns in new frames, which is the result.
         pub both_new: f64,
     }
 
-    /// Two ends.
+    /// An interval between two values.
     #[derive(Copy)]
     pub struct Interval {
-        /// Lower end.
+        /// The lower end of the interval.
         pub low: f64,
-        /// Upper end.
+        /// The upper end of the interval.
         pub high: f64,
     }
 
@@ -84,7 +84,7 @@ measurement! {
     pub struct LanguageCorrelation {
         /// The language's code: "en".
         pub language: String,
-        /// On new nouns in new frames.
+        /// The correlation on new nouns in new frames.
         pub correlation: f64,
         /// Its p, corrected for the number of languages (Holm).
         pub p: f64,
@@ -121,8 +121,8 @@ measurement! {
         pub synapses: Vec<String>,
         /// The change that is made to them, in words.
         pub action: String,
-        /// How often the neurons fire as the model is: the share of tokens and layers where y of a neuron is above 0; NaN for
-        /// synapses.
+        /// The firing rate of the neurons in the unchanged model: the share of tokens and layers where y of a neuron is
+        /// above 0; NaN for synapses.
         pub firing: f64,
         /// The same of the random neurons.
         pub null_firing: f64,
@@ -146,7 +146,7 @@ measurement! {
         pub before: Vec<LikelyToken>,
         /// The likeliest with the change.
         pub after: Vec<LikelyToken>,
-        /// How the text continues as the model is, each token the likeliest.
+        /// The continuation by the unchanged model, which always takes the likeliest token.
         pub continuation_before: String,
         /// The same with the change.
         pub continuation_after: String,

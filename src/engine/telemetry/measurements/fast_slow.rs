@@ -15,7 +15,7 @@ measurement! {
         pub rho: f64,
         /// Mean of the coefficient when the one quantity is rotated against the other by a random number of tokens.
         pub null_mean: f64,
-        /// Its standard deviation.
+        /// The standard deviation of the null distribution.
         pub null_sd: f64,
         /// Two-sided share of the rotations that are as far from their mean.
         pub p: f64,
@@ -79,7 +79,7 @@ measurement! {
     /// taken at held-out tokens whose next token has a loss, without the first block of each window, where the slow
     /// path gives no input yet.
     pub struct GateEntropy in "fast_slow.gate_entropy" answers GateEntropyArgs {
-        /// s tanh(gamma).
+        /// The value of the gate, s tanh(gamma).
         pub gate: f64,
         /// The attention layers whose rows were taken: those of the fast path in the last round.
         pub layers: Vec<String>,
@@ -89,14 +89,17 @@ measurement! {
         pub entropy: Numbers,
         /// The same with the gate shut.
         pub shut: Numbers,
-        /// |u_t| / |x_t| of the same tokens: the size of what the gate lets into the last round beside the state that it meets.
+        /// |u_t| / |x_t| of the same tokens: the size of what the gate lets into the last round relative to the state
+        /// that it is added to.
         pub push: Numbers,
         /// Loss of the next token with the gate as it is less the loss with the gate shut, nats: negative where the open gate
         /// helps.
         pub loss_change: Numbers,
-        /// The change of entropy beside the size of what was let in: negative if attention is sharper where more was.
+        /// The correlation of the change of entropy with the size of the gated input: negative if attention is sharper
+        /// where more was added.
         pub with_push: RankCorrelation,
-        /// The change of entropy beside that of the loss: positive if the loss falls where attention is sharper.
+        /// The correlation of the change of entropy with that of the loss: positive if the loss falls where attention
+        /// is sharper.
         pub with_loss: RankCorrelation,
     }
 
@@ -105,7 +108,7 @@ measurement! {
     pub struct GeneratorDistance in "fast_slow.generator_distance" answers GeneratorDistanceArgs {
         /// Position of the token in the text.
         pub position: usize,
-        /// Which repetition of pooling, slow path and injection, from 0.
+        /// The index of the round, a repetition of pooling, slow path and injection, from 0.
         pub round: usize,
         /// Column sums of I + J, the map's one-step matrix, one per channel; 1 for a generator. J^T 1 says the same.
         pub column_sums: Numbers,
@@ -124,7 +127,7 @@ measurement! {
     /// The distances of matrices with the same entries in random places.
     #[derive(Copy)]
     pub struct NullDistance {
-        /// How many were drawn.
+        /// The number of draws.
         pub draws: usize,
         /// Mean over draws of |J - A| / |J|, A the nearest generator.
         pub distance: f64,
@@ -143,7 +146,7 @@ measurement! {
         pub states: usize,
         /// The step dt.
         pub dt: f64,
-        /// How many were drawn.
+        /// The number of draws.
         pub draws: usize,
         /// Mean over draws of the smallest column sum.
         pub smallest: f64,
@@ -151,8 +154,8 @@ measurement! {
         pub largest: f64,
     }
 
-    /// How far the state is from what a method solves, as a share of the state, against applications of Post, by method and
-    /// round: |x - Post(x)| / |x| of a fixed point.
+    /// The residual of the equation that a method solves, relative to the state, against applications of Post, by
+    /// method and round: |x - Post(x)| / |x| of a fixed point.
     pub struct Residual in "fast_slow.residual" answers ResidualArgs {
         /// One entry a method and round.
         pub curves: Vec<ResidualCurve>,
@@ -162,7 +165,7 @@ measurement! {
     pub struct ResidualCurve {
         /// The method that approaches the equilibrium.
         pub method: ResidualMethod,
-        /// Which repetition of pooling, slow path and injection, from 0.
+        /// The index of the round, a repetition of pooling, slow path and injection, from 0.
         pub round: usize,
         /// The relative residual after 0, 1, 2, ... passes, without unit.
         pub residual: Numbers,
@@ -172,7 +175,7 @@ measurement! {
     pub struct Staircase in "fast_slow.staircase" answers StaircaseArgs {
         /// P: tokens in one block of the slow path.
         pub pool: usize,
-        /// Which repetition of pooling, slow path and injection, from 0.
+        /// The index of the round, a repetition of pooling, slow path and injection, from 0.
         pub round: usize,
         /// The part of the D channels that is drawn: "first principal component" or "channel 12".
         pub coordinate: String,
@@ -186,7 +189,7 @@ measurement! {
 
     /// |x_t - Post(x)_t| / |x_t| of every token t of a text, after some passes of Post, with the slow state fixed.
     pub struct TokenResiduals in "fast_slow.token_residuals" answers TokenResidualsArgs {
-        /// Which repetition of pooling, slow path and injection, from 0: the last.
+        /// The index of the last round, a repetition of pooling, slow path and injection, from 0.
         pub round: usize,
         /// Passes made before the residual was taken: 0, 1, 2, 4, 8.
         pub passes: Vec<usize>,
@@ -200,7 +203,7 @@ measurement! {
     /// The help of the gate for each next token, beside how close the fast state is there: tokens of held-out windows, without
     /// the first block of each, where the slow path has nothing to say yet.
     pub struct GateBenefit {
-        /// s tanh(gamma).
+        /// The value of the gate, s tanh(gamma).
         pub gate: f64,
         /// Held-out windows that were read.
         pub windows: usize,
@@ -214,7 +217,7 @@ measurement! {
         pub correlation: f64,
         /// Mean of the correlation when the benefits are rotated against the residuals by a random number of tokens.
         pub null_mean: f64,
-        /// Its standard deviation.
+        /// The standard deviation of the null distribution.
         pub null_sd: f64,
         /// Two-sided share of the rotations that are as far from their mean.
         pub p: f64,

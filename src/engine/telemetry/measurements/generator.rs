@@ -35,7 +35,7 @@ measurement! {
         pub stationary: Numbers,
     }
 
-    /// How a distribution relaxes: forward Euler, the exact flow, and single particles.
+    /// The relaxation of a distribution by forward Euler, by the exact flow, and by single particles.
     pub struct GeneratorFlow in "equilibrium.flow" answers GeneratorFlowArgs {
         /// Step of forward Euler, in units of time.
         pub dt: f64,
@@ -45,7 +45,7 @@ measurement! {
         pub start: Option<usize>,
         /// Dimension of the kernel; where it is not 1, the limit is that of this start.
         pub kernel: usize,
-        /// Where the exact flow leads, n.
+        /// The limit of the exact flow, n.
         pub limit: Numbers,
         /// log of the largest |1 + dt lambda| outside of the kernel: the slope of Euler's log error a step.
         pub euler_slope: f64,
@@ -77,7 +77,7 @@ measurement! {
         pub excess_mass: Numbers,
     }
 
-    /// Where a network's answer is wrong, over two numbers of the control.
+    /// The error of a network's answer over two numbers of the control.
     pub struct StationaryMapError in "equilibrium.stationary_map" answers StationaryMapArgs {
         /// Half the width of the trained range of controls.
         pub range: f64,

@@ -6,19 +6,19 @@ measurement! {
     /// A sentence, settled word by word. Its words are the sample's tokens; all arrays have them in the order of the sentence,
     /// whichever way it was read.
     pub struct Settling in "grammar_roles.settling" answers SettlingArgs {
-        /// Roles of the words; empty of a sentence that somebody typed.
+        /// Roles of the words; empty for a sentence that the user typed.
         pub roles: Vec<String>,
         /// True if it was read from the right.
         pub from_right: bool,
         /// Settling sweeps of each word.
         pub sweeps: usize,
-        /// From below.
+        /// The levels, the lowest first.
         pub levels: Vec<SettlingLevel>,
     }
 
-    /// One level.
+    /// The settling of one level.
     pub struct SettlingLevel {
-        /// How many units the level has.
+        /// The number of units of the level.
         pub units: usize,
         /// x after each sweep, `(words x sweeps, units)`: the rows of a word's sweeps follow one another.
         pub states: Array,

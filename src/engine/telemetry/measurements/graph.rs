@@ -4,8 +4,8 @@ use super::{MAX_EDGES, Matrix, NeuronGraphArgs};
 use crate::{analysis::statistics::mean, telemetry::measurements::prelude::*};
 
 measurement! {
-    /// How far the graph has a core. Each number comes with those of rewired graphs, in which every neuron keeps its
-    /// edges in and out; one above all of theirs is more of a core than the degrees bring with them.
+    /// The core-periphery structure of the graph. Each number comes with those of rewired graphs, in which every neuron
+    /// keeps its edges in and out; one above all of theirs is more of a core than the degrees bring with them.
     pub struct CorePeriphery in "graph.core" answers CorePeripheryArgs {
         /// Edges of the graph.
         pub edges: usize,
@@ -55,9 +55,9 @@ measurement! {
 
     /// One neuron, from the weights alone.
     pub struct GraphNeuron in "graph.neuron" answers GraphNeuronArgs {
-        /// Its number in the model, counted over all heads.
+        /// The index of the neuron in the model, counted over all heads.
         pub neuron: u32,
-        /// Its attention head, from 0.
+        /// The attention head of the neuron, from 0.
         pub head: u32,
         /// Heads of the model; 0 in runs of earlier versions, which do not say.
         #[serde(default)]
@@ -80,9 +80,9 @@ measurement! {
 
     /// Another neuron and the entry of G between the two.
     pub struct Partner {
-        /// Its number in the model.
+        /// The index of the neuron in the model.
         pub neuron: u32,
-        /// Its attention head, from 0.
+        /// The attention head of the neuron, from 0.
         pub head: u32,
         /// Positive: excitatory.
         pub entry: f64,
@@ -96,7 +96,7 @@ measurement! {
         pub score: f64,
     }
 
-    /// How the entries of G are spread between every two heads (section 5.5 of the paper).
+    /// The distribution of the entries of G between every two heads (section 5.5 of the paper).
     pub struct HeadPairs in "graph.head_pairs" answers HeadPairsArgs {
         /// Attention heads of the model.
         pub heads: usize,

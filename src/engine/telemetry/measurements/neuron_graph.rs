@@ -99,7 +99,7 @@ measurement! {
         /// Octave of the RoPE frequency; 0 is the fastest.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub octave: Option<Vec<Option<u32>>>,
-        /// Which of two merged models the neuron comes from.
+        /// For a merged model, the index of the source model of each neuron.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub provenance: Option<Vec<Option<u32>>>,
     }

@@ -43,9 +43,9 @@ measurement! {
     pub struct ShareWithInterval {
         /// The share; NaN or infinite where the model has diverged.
         pub mean: f64,
-        /// Lower end.
+        /// The lower end of the interval.
         pub low: f64,
-        /// Upper end.
+        /// The upper end of the interval.
         pub high: f64,
     }
 
@@ -73,9 +73,9 @@ measurement! {
 
     /// One setting of the fast weights.
     pub struct FastWeightSetting {
-        /// eta.
+        /// The learning rate eta.
         pub rate: f64,
-        /// pi_max.
+        /// The largest precision, pi_max.
         #[serde(rename = "most_precision")]
         pub max_precision: f64,
         /// By text; NaN or infinite where the model has diverged.
@@ -98,7 +98,7 @@ measurement! {
         pub skipped: usize,
         /// eta of the fast weights; 0 for frozen ones.
         pub rate: f64,
-        /// pi_max.
+        /// The largest precision, pi_max.
         #[serde(rename = "most_precision")]
         pub max_precision: f64,
         /// The run's own held-out text first, then foreign domains.
@@ -107,7 +107,7 @@ measurement! {
         pub notes: Vec<String>,
     }
 
-    /// One domain.
+    /// The results for one text.
     pub struct UncertaintyText {
         /// The name of the text.
         pub name: String,
@@ -115,17 +115,17 @@ measurement! {
         pub uncertainty: Numbers,
         /// Mean cross-entropy of the same windows, nats per token.
         pub surprise: Numbers,
-        /// How well U tells its windows from those of the run's own text; of the own text, the later streams from the
-        /// earlier ones, which nothing should tell apart.
+        /// How well U distinguishes its windows from those of the run's own text; of the own text, the later streams
+        /// from the earlier ones, which nothing should distinguish.
         pub by_uncertainty: Auroc,
         /// The same by the model's own surprise.
         pub by_surprise: Auroc,
     }
 
-    /// Area under the ROC curve, with its 95% interval; NaN where values are no numbers.
+    /// Area under the ROC curve, with its 95% interval; NaN if any value is not a number.
     #[derive(Copy)]
     pub struct Auroc {
-        /// The chance that a foreign window has the larger value; 0.5 tells nothing.
+        /// The chance that a foreign window has the larger value; 0.5 is no better than guessing.
         pub value: f64,
         /// Lower end of the interval.
         pub low: f64,
@@ -133,7 +133,8 @@ measurement! {
         pub high: f64,
     }
 
-    /// Perplexity along texts that are streamed with frozen weights, beside that of the same tokens read with empty traces.
+    /// Perplexity along texts that are streamed with frozen weights, compared with that of the same tokens read with
+    /// empty traces.
     pub struct WarmUp in "spen.warm_up" answers WarmUpArgs {
         /// Tokens of a window.
         pub window: usize,
@@ -147,7 +148,7 @@ measurement! {
         pub notes: Vec<String>,
     }
 
-    /// One domain.
+    /// The results for one text.
     pub struct WarmUpText {
         /// The name of the text.
         pub name: String,

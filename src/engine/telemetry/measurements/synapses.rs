@@ -4,13 +4,14 @@ use super::{LikelyToken, PowerLawFit};
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
-    /// Shares of neurons above zero on held-out text, beside the same model with random weights, and the sizes of their values.
+    /// Shares of neurons above zero on held-out text, compared with the same model with random weights, and the sizes
+    /// of their values.
     pub struct Activity in "synapses.activity" answers ActivityArgs {
         /// One per layer, from the first.
         pub layers: Vec<LayerActivity>,
     }
 
-    /// One layer.
+    /// The activity of one layer.
     pub struct LayerActivity {
         /// Activity of the model at this step.
         pub trained: FiringShare,
@@ -21,7 +22,7 @@ measurement! {
         pub size: Option<ActivitySize>,
     }
 
-    /// Root mean square over neurons and tokens. 0 is a layer whose values are all zero, NaN one that is no number.
+    /// Root mean square over neurons and tokens. 0 if all values of the layer are zero, NaN if one is not a number.
     #[derive(Copy)]
     pub struct ActivitySize {
         /// Root mean square of x.
@@ -67,9 +68,9 @@ measurement! {
 
     /// Share of y above zero in one layer by octave: eight groups of equally many neurons, 0 turns fastest.
     pub struct OctaveFiring {
-        /// While the word is new.
+        /// The share while the word is new.
         pub memorised: Numbers,
-        /// At its repetitions 5 to 8.
+        /// The share at repetitions 5 to 8 of the word.
         pub known: Numbers,
     }
 
@@ -82,7 +83,7 @@ measurement! {
         /// Neurons N of a head; 0 in runs of earlier versions, which do not say.
         #[serde(default)]
         pub per_head: usize,
-        /// How many of the tokens, at the end, the model wrote itself after the text; 0 in runs of earlier versions.
+        /// The number of tokens at the end that the model generated; 0 in runs of earlier versions.
         #[serde(default)]
         pub written: usize,
         /// Temperature at which they were drawn; 0: the likeliest.
@@ -112,9 +113,9 @@ measurement! {
 
     /// One neuron along the text.
     pub struct NeuronTrace {
-        /// Its number, counted over all heads.
+        /// The index of the neuron, counted over all heads.
         pub neuron: usize,
-        /// Its value at each token, never negative.
+        /// The value of the neuron at each token, never negative.
         pub values: Numbers,
     }
 
@@ -187,7 +188,7 @@ measurement! {
     pub struct IntervalDistribution {
         /// Middle of each bin, tokens.
         pub interval: Numbers,
-        /// Share of the intervals for each token of length.
+        /// The probability density: the share of the intervals in the bin divided by the width of the bin in tokens.
         pub density: Numbers,
         /// Mean interval, tokens.
         pub mean: f64,
@@ -212,7 +213,7 @@ measurement! {
         pub is_cut: bool,
         /// Tokens of a window.
         pub window: usize,
-        /// At how many tokens the value is above zero.
+        /// The number of tokens at which the value is above zero.
         pub fires: usize,
         /// Mean value over all tokens that were read.
         pub mean: f64,
@@ -252,21 +253,22 @@ measurement! {
     pub struct DrivingToken {
         /// The token as text.
         pub token: String,
-        /// Its share of the sum of all values, 0 to 1.
+        /// The token's share of the sum of all values, 0 to 1.
         pub share: f64,
-        /// Its share of the tokens that were read, 0 to 1: what `share` would be of a neuron that answers to all alike.
+        /// The token's share of all tokens that were read, 0 to 1: `share` would equal it for a neuron that responds
+        /// equally to all tokens.
         pub frequency: f64,
-        /// At which share of its occurrences the value is above zero, 0 to 1.
+        /// The share of the token's occurrences at which the value is above zero, 0 to 1.
         pub fires: f64,
     }
 }
 
 choices! {
-    /// Which synapses of a reading are followed.
+    /// The rule by which the synapses of a reading are selected.
     pub enum SynapseRank {
-        /// Those with the largest gain at a single token.
+        /// The synapses with the largest gain at a single token.
         Sudden = "sudden",
-        /// Those with the largest raw value at the end.
+        /// The synapses with the largest raw value at the end.
         Strong = "strong",
     }
 

@@ -1,4 +1,4 @@
-//! What a language model says of a text, and how much the domain of a passage tells about its tokens.
+//! Predictions of a language model on a text, and the information that the domain of a passage gives about its tokens.
 
 use super::LikelyToken;
 use crate::telemetry::measurements::prelude::*;
@@ -15,7 +15,7 @@ measurement! {
         pub truth: Option<String>,
         /// The likeliest first.
         pub likely: Vec<LikelyToken>,
-        /// How the text continues, each token the likeliest.
+        /// The continuation of the text, always with the likeliest token.
         pub continuation: String,
     }
 
@@ -48,18 +48,11 @@ measurement! {
 }
 
 impl DomainCoherence {
-    /// The loss that the best mixture saves beside one distribution, nats per token: about 0 for a coherent text.
+    /// The loss that the best mixture saves compared with one distribution, nats per token: about 0 for a coherent
+    /// text.
     pub fn gain(&self) -> f64 {
-        Self::saved(&self.loss)
-    }
-
-    /// The same of exchanged tokens.
-    pub fn exchanged_gain(&self) -> f64 {
-        Self::saved(&self.exchanged)
-    }
-
-    fn saved(losses: &[f64]) -> f64 {
-        losses.first().map_or(f64::NAN, |one| one - losses.iter().copied().fold(f64::INFINITY, f64::min))
+        let best = self.loss.iter().copied().fold(f64::INFINITY, f64::min);
+        self.loss.first().map_or(f64::NAN, |one| one - best)
     }
 }
 

@@ -9,7 +9,7 @@ measurement! {
         pub noise: f64,
         /// Tokens that were read.
         pub tokens: usize,
-        /// In the order of a forward pass.
+        /// The blocks, in the order of a forward pass.
         pub blocks: Vec<BlockAutocorrelation>,
     }
 
@@ -48,7 +48,7 @@ measurement! {
 
     /// The sample's tokens are those of the prompt and then those that the model wrote.
     pub struct TraceReading in "traces.reading" answers TraceReadingArgs {
-        /// True if somebody typed the text.
+        /// True if the user typed the text.
         pub is_typed: bool,
         /// Tokens of the prompt.
         pub prompt: usize,
@@ -56,7 +56,7 @@ measurement! {
         pub temperature: f64,
         /// By token: -ln p of it, given those before, nats. NaN for the first.
         pub surprise: Numbers,
-        /// In the order of a forward pass.
+        /// The blocks, in the order of a forward pass.
         pub blocks: Vec<BlockReading>,
     }
 
@@ -80,7 +80,7 @@ measurement! {
         pub kept: usize,
         /// Tokens that were read.
         pub tokens: usize,
-        /// In the order of a forward pass.
+        /// The blocks, in the order of a forward pass.
         pub blocks: Vec<BlockUsage>,
     }
 

@@ -11,11 +11,12 @@ measurement! {
         pub neurons: usize,
         /// Heads, each with as many neurons.
         pub heads: usize,
-        /// Width D.
+        /// Width D of the embedding.
         pub d_model: usize,
         /// Layers L; all share one set of weights.
         pub layers: usize,
-        /// The file does not say how many layers there are: `layers` is what somebody chose, or as many as the public model has.
+        /// The file does not say how many layers there are: `layers` is the number that the user chose, or that of the
+        /// public model.
         #[serde(default)]
         pub layers_unsaid: bool,
         /// Rows V of the embedding.
@@ -24,7 +25,7 @@ measurement! {
         pub parameters: usize,
         /// The effect of time on a synapse: `rope`, `alibi`, `both` or `nothing`.
         pub position: String,
-        /// Which residuals it has: `code`, `paper` or `both`.
+        /// The form of the residuals: `code`, `paper`, `both`, `final_norm` or `normfree`.
         pub form: String,
         /// Notes in words on choices that the file does not tell, or that are different here.
         pub notes: Vec<String>,
@@ -46,16 +47,16 @@ measurement! {
         pub candidates: Vec<ReadingCandidate>,
         /// The file, or one beside it, says its number of layers, so that no other was tried.
         pub layers_known: bool,
-        /// Where the chosen number of layers comes from.
+        /// The source of the chosen number of layers.
         #[serde(default)]
         pub layers_from: Evidence,
-        /// Where the chosen tokens come from.
+        /// The source of the chosen tokens.
         #[serde(default)]
         pub tokens_from: Evidence,
         /// Tokens of a window, each of which is read from an empty state.
         #[serde(default)]
         pub window: usize,
-        /// Where the length of the windows comes from.
+        /// The source of the length of the windows.
         #[serde(default)]
         pub window_from: Evidence,
         /// The number of windows.
@@ -102,7 +103,7 @@ measurement! {
         pub this: ModelLosses,
         /// The model that it is merged with.
         pub other: ModelLosses,
-        /// Both side by side.
+        /// The losses of the merged model, which has the neurons of both.
         pub merged: ModelLosses,
         /// The changes that merging made to the weights, in words, a line an entry.
         pub notes: Vec<String>,
@@ -127,7 +128,7 @@ measurement! {
         pub auxiliary: Vec<AuxiliarySample>,
     }
 
-    /// One text.
+    /// The loss on one text.
     pub struct TextLoss {
         /// The text's name.
         pub name: String,
@@ -166,11 +167,11 @@ measurement! {
     }
 }
 
-/// Where a property of a trained model is known from.
+/// The source from which a property of a trained model is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
-    /// Somebody said it.
+    /// The user stated it.
     Asked,
     /// The model's file says it.
     File,

@@ -25,7 +25,7 @@ impl<'de> Deserialize<'de> for JsonValue {
 enum Scalar {
     Null,
     Value(AttributeValue),
-    /// A list or an object: it was written into the text.
+    /// A list or an object, which was written into the text.
     Nested,
 }
 

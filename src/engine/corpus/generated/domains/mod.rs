@@ -25,8 +25,8 @@ const DOMAINS: [Write; 8] = [
     |rng, size| prose::text(rng, size, &[&HARBOUR]),
     structured::code,
     |rng, size| parliament::debate(rng, size, 1),
-    structured::log,
-    structured::tunes,
+    structured::server_log,
+    structured::abc_tunes,
     structured::sums,
     |rng, size| parliament::debate(rng, size, 3),
     structured::catalogue,
@@ -74,7 +74,7 @@ pub(in crate::corpus) fn mixed(seed: u64, size: usize, texts: &[String]) -> Stri
     for round in 1.. {
         order.shuffle(&mut rng);
         for &domain in &order {
-            // A domain that is ahead waits until the others have given as many bytes.
+            // a domain waits while it has contributed more bytes than the others
             while given[domain] < round * DOCUMENT && out.len() < size {
                 let Some((document, rest)) = document(rests[domain]) else { return out };
                 rests[domain] = rest;

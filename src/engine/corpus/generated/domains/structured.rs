@@ -3,7 +3,7 @@
 use crate::corpus::{
     generated::{
         data::data,
-        template::{Lexicon, at_least},
+        template::{Lexicon, fill_to_size},
     },
     prelude::*,
 };
@@ -23,7 +23,7 @@ struct DomainWords {
 /// letter of its author.
 pub(super) fn catalogue(rng: &mut ChaCha8Rng, size: usize) -> String {
     let words = &WORDS.catalogue;
-    at_least(size, |out| {
+    fill_to_size(size, |out| {
         let [author, head, of, city] = ["authors", "heads", "subjects", "cities"].map(|list| words.pick(rng, list));
         let (year, pages) = (rng.random_range(1790..1930), rng.random_range(48..900));
         let shelf = &author[..1];
@@ -36,7 +36,7 @@ pub(super) fn catalogue(rng: &mut ChaCha8Rng, size: usize) -> String {
 /// Short functions of a small language, a blank line between two: what is bound above is used below.
 pub(super) fn code(rng: &mut ChaCha8Rng, size: usize) -> String {
     let lists = ["verbs", "nouns", "limits", "results", "fields", "compares", "operators"];
-    at_least(size, |out| {
+    fill_to_size(size, |out| {
         let [verb, noun, limit, result, field, compare, operator] = lists.map(|list| WORDS.code.pick(rng, list));
         let number = rng.random_range(0..10);
         out.push_str(&format!("def {verb}_{noun}s({noun}s, {limit}={number}):\n"));
@@ -59,21 +59,21 @@ pub(super) fn code(rng: &mut ChaCha8Rng, size: usize) -> String {
 
 /// Status codes of requests with their shares in ten.
 const STATUS: [(u16, usize); 4] = [(200, 7), (304, 1), (404, 1), (500, 1)];
-/// Most requests that wait for an end.
-const OPEN: usize = 4;
+/// The largest number of requests that are open at a time.
+const MAX_OPEN_REQUESTS: usize = 4;
 
 /// Lines of a server's log: the time advances, and a request that begins ends later under the same number.
-pub(super) fn log(rng: &mut ChaCha8Rng, size: usize) -> String {
+pub(super) fn server_log(rng: &mut ChaCha8Rng, size: usize) -> String {
     let words = &WORDS.log;
     let (mut millis, mut next) = (rng.random_range(0..86_400_000u64), rng.random_range(1000..9000u32));
     let mut open: Vec<(u32, &str, &str)> = vec![];
-    at_least(size, |out| {
+    fill_to_size(size, |out| {
         millis += rng.random_range(1..900);
         let seconds = millis / 1000;
         let time =
             format!("{:02}:{:02}:{:02}.{:03}", seconds / 3600 % 24, seconds / 60 % 60, seconds % 60, millis % 1000);
         let part = words.pick(rng, "parts");
-        if open.len() < OPEN && (open.is_empty() || rng.random_bool(0.5)) {
+        if open.len() < MAX_OPEN_REQUESTS && (open.is_empty() || rng.random_bool(0.5)) {
             let path = words.pick(rng, "paths");
             out.push_str(&format!("{time} INFO  {part} req={next:04x} begin {} {path}\n", words.pick(rng, "methods")));
             open.push((next, part, path));
@@ -102,9 +102,9 @@ fn status(rng: &mut ChaCha8Rng) -> u16 {
 /// Sums on a line.
 const LINE: usize = 6;
 
-/// Lines of sums that are right: a model gains by adding up.
+/// Lines of correct sums, which a model predicts better if it can add.
 pub(super) fn sums(rng: &mut ChaCha8Rng, size: usize) -> String {
-    at_least(size, |out| {
+    fill_to_size(size, |out| {
         let line: Vec<String> = (0..LINE).map(|_| sum(rng)).collect();
         out.push_str(&line.join("; "));
         out.push('\n');
@@ -121,13 +121,13 @@ fn sum(rng: &mut ChaCha8Rng) -> String {
 }
 
 /// Eighths of a bar.
-const BAR: usize = 8;
+const EIGHTHS_PER_BAR: usize = 8;
 
 /// Tunes in letters (ABC notation), a blank line between two: a bar has eight eighths, and the last four bars are the first
 /// four again.
-pub(super) fn tunes(rng: &mut ChaCha8Rng, size: usize) -> String {
+pub(super) fn abc_tunes(rng: &mut ChaCha8Rng, size: usize) -> String {
     let mut number = 1;
-    at_least(size, |out| {
+    fill_to_size(size, |out| {
         let [kind, key] = ["kinds", "keys"].map(|list| WORDS.tunes.pick(rng, list));
         out.push_str(&format!("X:{number}\nR:{kind}\nM:4/4\nL:1/8\nK:{key}\n"));
         let mut pitch = rng.random_range(2..9);
@@ -144,7 +144,7 @@ pub(super) fn tunes(rng: &mut ChaCha8Rng, size: usize) -> String {
 /// A bar whose notes go up and down by small steps.
 fn bar(rng: &mut ChaCha8Rng, pitch: &mut usize) -> String {
     let scale = WORDS.tunes.list("scale");
-    let (mut out, mut left) = (String::new(), BAR);
+    let (mut out, mut left) = (String::new(), EIGHTHS_PER_BAR);
     while left > 0 {
         let length = if left >= 2 && rng.random_bool(0.3) { 2 } else { 1 };
         *pitch = (*pitch + rng.random_range(0..=4)).saturating_sub(2).min(scale.len() - 1);
@@ -153,7 +153,7 @@ fn bar(rng: &mut ChaCha8Rng, pitch: &mut usize) -> String {
             out.push('2');
         }
         left -= length;
-        if left == BAR / 2 {
+        if left == EIGHTHS_PER_BAR / 2 {
             out.push(' ');
         }
     }

@@ -11,7 +11,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Generated, Recipe, template::at_least};
+use super::{Generated, Recipe, template::fill_to_size};
 
 use words::ROLE_WORDS;
 pub use words::{Vocabulary, WordClass, words};
@@ -182,7 +182,7 @@ impl Grammar {
 fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
     let (all, grammar) = (words(), Grammar::default());
     let mut vocabulary = Vocabulary::Animals;
-    at_least(size, |text| {
+    fill_to_size(size, |text| {
         let sentence = grammar.sentence(vocabulary, rng);
         let words: Vec<&str> = sentence.words.iter().map(|word| all[*word as usize]).collect();
         text.push_str(&words.join(" "));

@@ -22,7 +22,7 @@ pub(super) struct RoleWords {
 pub enum Vocabulary {
     /// Vocabulary A: the network learns it, and probes are fitted to it.
     Animals,
-    /// Vocabulary B: nothing is fitted to it.
+    /// Vocabulary B, which is used only to test transfer.
     Vehicles,
 }
 

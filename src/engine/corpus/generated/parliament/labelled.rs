@@ -36,7 +36,7 @@ impl SplitSide {
     }
 }
 
-/// One sentence, as a training text has it up to the point where what follows would begin.
+/// A sentence in the form that a training text has, without the continuation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
     /// `<F:en>The question of the euro is open.`
@@ -52,11 +52,11 @@ pub struct Sentence {
     /// The number of the sentence frame.
     pub frame: usize,
     /// True if no training text has the frame.
-    pub fresh: bool,
+    pub is_new_frame: bool,
     /// The side of the split that the sentence belongs to.
     pub part: SplitSide,
     /// True if the class is the concept asked for.
-    pub with: bool,
+    pub has_concept: bool,
 }
 
 /// The classes of the sentences without the concept, and how many nouns of each lie on a side of the split.
@@ -102,9 +102,9 @@ pub fn sentences(concept: Class, extent: &Extent) -> Vec<Sentence> {
                             entity,
                             name: spoken.name(class, entity),
                             frame: if naive { class as usize * NAIVE_FRAMES + frame } else { frame },
-                            fresh: frame >= if naive { NAIVE_TRAINED } else { TRAINED_FRAMES },
+                            is_new_frame: frame >= if naive { NAIVE_TRAINED } else { TRAINED_FRAMES },
                             part,
-                            with: is,
+                            has_concept: is,
                         });
                     }
                 }
@@ -138,7 +138,7 @@ fn frames(part: SplitSide, i: usize, extent: &Extent) -> Vec<usize> {
 }
 
 /// The continuations of a sentence, by class, to test if a model expects those of the noun's class. All agree with the
-/// noun (its, their), so that only the class tells.
+/// noun (its, their), so that only the class distinguishes them.
 pub fn follow_ups(sentence: &Sentence, extent: &Extent) -> Vec<(Class, Vec<String>)> {
     let extent = extent.clamped();
     let Some(spoken) = LANGUAGES.get(sentence.language) else { return vec![] };

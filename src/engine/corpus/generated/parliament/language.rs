@@ -134,9 +134,9 @@ struct Determiners {
 #[serde(deny_unknown_fields)]
 pub(super) struct Language {
     pub code: String,
-    /// The nouns by class; entry i of one language is entry i of all.
+    /// The nouns by class; entry i is the same noun in every language.
     nouns: BTreeMap<Class, Vec<Noun>>,
-    /// Any noun of any class fills them.
+    /// Sentence frames, which a noun of any class can complete.
     frames: Vec<String>,
     /// Sentences with several nouns of one class, in `{list}`.
     lists: Vec<String>,

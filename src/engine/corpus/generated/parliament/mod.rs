@@ -10,7 +10,7 @@
 pub mod labelled;
 mod language;
 
-use super::{Generated, Recipe, template::at_least};
+use super::{Generated, Recipe, template::fill_to_size};
 use crate::corpus::prelude::*;
 pub use language::{AUXILIARY, AuxiliarySentence, Class};
 use language::{FOLLOW_UPS, FRAMES, LANGUAGES, Language, NAIVE_FRAMES, NAIVE_TRAINED, SEARCH_FRAMES, TRAINED_FRAMES};
@@ -56,7 +56,7 @@ pair!(DE_PT, "parliament_de_pt", "German" and "Portuguese", [3, 4]);
 pub const CODES: [&str; 5] = ["en", "fr", "es", "de", "pt"];
 
 /// The probability that a passage is about a noun of each class.
-const SHARE: [(Class, f64); 5] = [
+const CLASS_SHARES: [(Class, f64); 5] = [
     (Class::Currency, 0.28),
     (Class::Country, 0.28),
     (Class::Goods, 0.20),
@@ -74,7 +74,7 @@ pub struct Extent {
     pub languages: usize,
     /// The number of classes of [`Class::ALL`]; at least 3.
     pub kinds: usize,
-    /// Nouns a class, if it has so many; at least 8.
+    /// The largest number of nouns of a class; at least 8.
     pub nouns: usize,
     /// Frames that the text has; those that a finder keeps to itself are others.
     pub frames: usize,
@@ -125,8 +125,8 @@ impl Extent {
     }
 
     fn class(&self, rng: &mut ChaCha8Rng) -> Class {
-        let shares = &SHARE[..self.kinds.min(SHARE.len())];
-        let whole: f64 = if shares.len() == SHARE.len() { 1.0 } else { shares.iter().map(|s| s.1).sum() };
+        let shares = &CLASS_SHARES[..self.kinds.min(CLASS_SHARES.len())];
+        let whole: f64 = if shares.len() == CLASS_SHARES.len() { 1.0 } else { shares.iter().map(|s| s.1).sum() };
         let mut left = rng.random::<f64>() * whole;
         for (class, share) in shares {
             left -= share;
@@ -150,7 +150,7 @@ const PARAGRAPH: usize = 6;
 /// At least `size` bytes of sentences in one language, by its number in [`CODES`], without marks.
 pub(super) fn debate(rng: &mut ChaCha8Rng, size: usize, language: usize) -> String {
     let (extent, language) = (Extent::WHOLE, &LANGUAGES[language % LANGUAGES.len()]);
-    at_least(size, |text| {
+    fill_to_size(size, |text| {
         let mut paragraph = vec![];
         for _ in 0..PARAGRAPH {
             let class = extent.class(rng);
@@ -170,7 +170,7 @@ pub(super) fn pairs(rng: &mut ChaCha8Rng, size: usize, languages: [usize; 2]) ->
 
 fn between(rng: &mut ChaCha8Rng, size: usize, extent: &Extent, languages: &[&Language]) -> String {
     let naive = extent.naive;
-    at_least(size, |text| {
+    fill_to_size(size, |text| {
         let class = if naive { Class::ALL[rng.random_range(0..3)] } else { extent.class(rng) };
         let entities = extent.entities(class);
         let entity = rng.random_range(0..entities);

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{State, SynapseModel, SynapseShape};
 use crate::{
-    analysis::statistics::greatest,
+    analysis::statistics::argmax,
     nn::{Tap, host},
 };
 
@@ -63,12 +63,12 @@ pub fn generate(
 
 /// Neurons times tokens of one stretch of a text that is read as a stream.
 const MAX_CHUNK_VALUES: usize = 1 << 22;
-const MIN_AT_ONCE: usize = 16;
-const MAX_AT_ONCE: usize = 256;
+const MIN_CHUNK_TOKENS: usize = 16;
+const MAX_CHUNK_TOKENS: usize = 256;
 
 /// Tokens of one stretch of a text that is read as a stream.
 pub fn stretch(shape: &SynapseShape) -> usize {
-    (MAX_CHUNK_VALUES / shape.neurons.max(1)).clamp(MIN_AT_ONCE, MAX_AT_ONCE)
+    (MAX_CHUNK_VALUES / shape.neurons.max(1)).clamp(MIN_CHUNK_TOKENS, MAX_CHUNK_TOKENS)
 }
 
 /// The logits of the last position of `(1, T, V)`.
@@ -78,7 +78,7 @@ pub(crate) fn last_row(logits: &Tensor) -> Result<Vec<f32>> {
 
 /// The id that is drawn of softmax(logits / temperature); the likeliest at 0, of equal ones the first.
 pub(crate) fn draw(logits: &[f32], temperature: f64, rng: &mut ChaCha8Rng) -> u32 {
-    let likeliest = greatest(logits).unwrap_or(0);
+    let likeliest = argmax(logits).unwrap_or(0);
     if temperature <= 0.0 {
         return likeliest as u32;
     }

@@ -23,7 +23,7 @@ pub use recording::{Activations, Recording, RecordingError, record};
 pub use rotation::Rotation;
 pub use shape::{CheckpointFacts, KnownNumber, State, SynapseShape};
 pub use text_losses::{TextLoss, nats_by_depth};
-pub use text_reader::{ReadTokens, ReadingForm, TextReader, longest_at_once};
+pub use text_reader::{ReadTokens, ReadingForm, TextReader, max_parallel_tokens};
 
 /// A model of the BDH kind.
 ///
@@ -51,7 +51,7 @@ pub trait SynapseModel: Model {
     /// If there is no such neuron or layer, or the amount is not finite.
     fn read_changed(&self, tokens: &Tensor, state: &mut State, change: &Intervention) -> Result<Tensor>;
 
-    /// v `(B, T, D)` of any layer -> the logits `(B, T, V)` that it would give were it the last.
+    /// Maps v `(B, T, D)` of any layer to the logits `(B, T, V)` that the model would give if that layer were the last.
     fn head(&self, v: &Tensor) -> Result<Tensor>;
 
     /// A faster reader of single tokens that continues after `state`, which has one row; `None` where there is none,

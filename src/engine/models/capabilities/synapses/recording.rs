@@ -121,9 +121,9 @@ impl RecordedTensors {
         }
     }
 
-    /// Takes what is wanted of a layer.
+    /// Records the requested activations of a layer.
     fn layer(&mut self, layer: usize, read: &ReadTokens<'_>, wanted: &Recording) -> Result<(), Error> {
-        let value = |path: &str| read.tap.need(path)?.squeeze(0); // (nh, T, N)
+        let value = |path: &str| read.tap.require(path)?.squeeze(0); // (nh, T, N)
         let [x, y] = ["x", "y"].map(|what| format!("layers.{layer}.{what}"));
         if wanted.sigma && layer > 0 {
             let before = value(&format!("layers.{}.y", layer - 1))?.transpose(1, 2)?.contiguous()?; // (nh, N, T)

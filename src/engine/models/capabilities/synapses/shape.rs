@@ -21,7 +21,7 @@ pub struct SynapseShape {
     pub attention: LinearAttentionSpec,
     /// The id of the effect of time on a synapse: `rope`, `alibi`, `both` or `nothing`.
     pub position: &'static str,
-    /// The id of the form of the residuals: `code`, `paper` or `both`.
+    /// The id of the form of the residuals: `code`, `paper`, `both`, `final_norm` or `normfree`.
     pub form: &'static str,
     /// The logits are a learned mean over all layers, of which no single one is the last.
     pub gated: bool,
@@ -78,7 +78,7 @@ impl State {
     }
 }
 
-/// A number, and where it is known from.
+/// A number and its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownNumber {
     /// The number.

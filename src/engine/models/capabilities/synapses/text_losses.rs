@@ -69,7 +69,7 @@ pub fn nats_by_depth(model: &dyn SynapseModel, inputs: &[u32], targets: &[u32]) 
         let asked = nats(logits, targets)?.into_iter().zip(targets);
         Ok(asked.filter(|(_, target)| **target != IGNORE).map(|(nats, _)| nats).sum())
     };
-    let mut sums = paths.iter().map(|path| sum(&model.head(read.tap.need(path)?)?)).collect::<Result<Vec<f64>>>()?;
+    let mut sums = paths.iter().map(|path| sum(&model.head(read.tap.require(path)?)?)).collect::<Result<Vec<f64>>>()?;
     sums.push(sum(&read.logits)?);
     Ok(sums)
 }
@@ -81,7 +81,7 @@ mod tests {
         models::{
             Trainable,
             bdh::{Bdh, BdhSpec},
-            capabilities::synapses::text_reader::longest_at_once,
+            capabilities::synapses::text_reader::max_parallel_tokens,
         },
         nn::Device,
     };
@@ -105,7 +105,7 @@ mod tests {
     fn a_long_window_is_the_stream() {
         // longer than what the parallel form reads at once
         let (model, ids) = (model(3), ids(2100));
-        assert!(longest_at_once(model.shape()) < 2099);
+        assert!(max_parallel_tokens(model.shape()) < 2099);
         let streamed = token_losses(&model, &ids, ReadingForm::Streamed);
         let whole = token_losses(&model, &ids, ReadingForm::Windows(2100));
         assert_eq!((streamed.len(), whole.len()), (2099, 2099));

@@ -30,16 +30,16 @@ impl std::fmt::Display for ReadingForm {
 
 /// Activations of one kind, neurons times tokens, that the parallel form may hold at once.
 const ACTIVATIONS: usize = 1 << 25;
-/// Tokens at which the recurrent form takes no longer than the parallel one.
-const LONGEST_AT_ONCE: usize = 2048;
+/// The number of tokens from which the recurrent form is at least as fast as the parallel one.
+const MAX_PARALLEL_TOKENS: usize = 2048;
 
 /// The length in tokens of the longest text that the parallel form reads at once: up to there it is the faster form,
 /// with the same result.
-pub fn longest_at_once(shape: &SynapseShape) -> usize {
-    (ACTIVATIONS / shape.neurons.max(1)).min(LONGEST_AT_ONCE)
+pub fn max_parallel_tokens(shape: &SynapseShape) -> usize {
+    (ACTIVATIONS / shape.neurons.max(1)).min(MAX_PARALLEL_TOKENS)
 }
 
-/// Tokens that were read in one call.
+/// The tokens of one call, with their activations.
 pub struct ReadTokens<'t> {
     /// Position of the first of them in the text.
     pub from: usize,
@@ -119,7 +119,7 @@ impl<'a> TextReader<'a> {
         mut each: impl FnMut(ReadTokens<'t>) -> Result<()>,
     ) -> Result<()> {
         match form {
-            ReadingForm::Streamed if !ids.is_empty() && ids.len() <= longest_at_once(self.model.shape()) => {
+            ReadingForm::Streamed if !ids.is_empty() && ids.len() <= max_parallel_tokens(self.model.shape()) => {
                 each(self.rows(ids, 1)?)
             }
             ReadingForm::Streamed => self.stream(ids, stretch(self.model.shape()), each),

@@ -7,7 +7,7 @@ use super::{
     super::end_as_trained,
     Columns, FlowInput, SolveParams, Sweep,
     classes::{class_ids, groups, mean_shares, steered},
-    spread,
+    linspace,
 };
 use crate::{
     corpus::generated::steering::{self, HELD_OUT_NOUNS, NOUNS},
@@ -15,7 +15,7 @@ use crate::{
     probe::prelude::*,
 };
 
-const STRENGTHS: usize = 33;
+const CONTROL_STRENGTHS: usize = 33;
 /// Held-out windows of the language whose perplexity is measured.
 const WINDOWS: usize = 16;
 
@@ -82,7 +82,7 @@ pub fn activation<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a Pr
     let targets = Tensor::from_slice(&text.targets, (text.rows, text.len), cx.device)?;
     let ids = class_ids(classes, cx);
 
-    let x = spread(-2.0, 2.0, STRENGTHS);
+    let x = linspace(-2.0, 2.0, CONTROL_STRENGTHS);
     let at = x.clone();
     let measure = move |i: usize| -> Result<Vec<f64>> {
         let push: Vec<f32> = vector.iter().map(|v| (v * at[i]) as f32).collect();
@@ -99,7 +99,7 @@ pub fn activation<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a Pr
         Ok(columns)
     };
     let about = format!("held-out nouns, {} windows of text", text.rows);
-    Ok(Sweep::new(about, STRENGTHS, measure, move |columns: &Columns| {
+    Ok(Sweep::new(about, CONTROL_STRENGTHS, measure, move |columns: &Columns| {
         let curves =
             |from: usize| SteeringCurves::new(columns.column(from), columns.column(from + 1), columns.column(from + 2));
         FlowSweepActivation {

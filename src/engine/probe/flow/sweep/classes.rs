@@ -1,9 +1,9 @@
 //! Measures the effect of a control on words: the classes' shares against u, and the depth from which a linear
-//! classifier can tell from a state which way it was steered.
+//! classifier can recognise from a state which way it was steered.
 
 use super::{
     super::{embedded, end_as_trained, words},
-    Columns, FlowInput, SolveParams, Sweep, spread,
+    Columns, FlowInput, SolveParams, Sweep, linspace,
 };
 use crate::{
     analysis::linear_probe,
@@ -13,10 +13,10 @@ use crate::{
 };
 
 const CONTROLS: usize = 33;
-/// Nouns of the training whose prompts are measured beside the held-out ones: as many as those.
+/// The number of training nouns whose prompts are measured for comparison: the same number as held-out ones.
 const TRAINED: usize = HELD_OUT_NOUNS.len();
 /// Depths of the cuts, in quarters.
-const QUARTERS: usize = 5;
+const CUT_DEPTHS: usize = 5;
 /// Penalty of a cut, as a share of the points' mean squared length.
 const RIDGE: f64 = 1e-3;
 /// Accuracy of guessing between two controls.
@@ -85,7 +85,7 @@ pub fn class_ids(classes: &Steering, cx: &ProbeInputs<'_>) -> [Vec<u32>; 2] {
     }
 }
 
-/// P(class) against u0, on prompts whose nouns no steering prompt had, and beside them on trained ones.
+/// P(class) against u0, on prompts whose nouns no steering prompt had, and for comparison on trained ones.
 pub fn class<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeInputs<'_>) -> Result<Sweep<'a>> {
     let (model, classes) = steered(input)?;
     let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), model, cx)?;
@@ -93,7 +93,7 @@ pub fn class<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeIn
     let trained = groups(&steering::prompts(&nouns), model, cx)?;
     let neutral = words::single_token_ids(cx.corpus, &NEUTRAL);
     let [plus, minus] = class_ids(classes, cx);
-    let x = spread(-2.0, 2.0, CONTROLS);
+    let x = linspace(-2.0, 2.0, CONTROLS);
     let (params, at) = (params.clone(), x.clone());
     let prompts = held_out.iter().map(|group| group.dim(0)).sum::<Result<usize>>()?;
     let measure = move |i: usize| -> Result<Vec<f64>> {
@@ -117,7 +117,7 @@ pub fn layers<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeI
     let (model, _) = steered(input)?;
     let nouns: Vec<&str> = NOUNS.iter().chain(&HELD_OUT_NOUNS).copied().collect();
     let prompts: Vec<String> = nouns.iter().map(|n| steering::prompt(None, n, steering::VERBS[0])).collect();
-    let x = spread(0.0, 1.0, QUARTERS);
+    let x = linspace(0.0, 1.0, CUT_DEPTHS);
     let (params, at) = (params.clone(), x.clone());
     let measure = move |i: usize| -> Result<Vec<f64>> {
         let (mut points, mut sides, mut kinds) = (vec![], vec![], vec![]);
@@ -141,7 +141,7 @@ pub fn layers<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeI
         Ok(vec![right / of.max(1.0), low, high])
     };
     let about = format!("{} nouns, each left out once, u0 = ±1", nouns.len());
-    Ok(Sweep::new(about, QUARTERS, measure, move |columns: &Columns| FlowSweepLayers {
+    Ok(Sweep::new(about, CUT_DEPTHS, measure, move |columns: &Columns| FlowSweepLayers {
         progress: columns.progress,
         taus: x.clone().into(),
         accuracy: columns.column(0),

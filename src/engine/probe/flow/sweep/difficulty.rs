@@ -1,4 +1,5 @@
-//! Does harder input take more steps? Steps of dopri5 for a token and for the prompt up to it, beside their surprise.
+//! Does harder input take more steps? Steps of dopri5 for a token and for the prompt up to it, compared with their
+//! surprise.
 
 use std::cell::RefCell;
 
@@ -18,7 +19,7 @@ const LENGTH: usize = 16;
 const POINTS: usize = 3;
 
 /// The positions of a prompt of `len` tokens that are measured: evenly spread, the last one included.
-fn places(len: usize) -> Vec<usize> {
+fn measured_positions(len: usize) -> Vec<usize> {
     (1..=POINTS).map(|i| (len * i / POINTS).saturating_sub(1)).filter(|at| *at > 0).collect()
 }
 
@@ -26,7 +27,7 @@ fn places(len: usize) -> Vec<usize> {
 pub fn difficulty<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeInputs<'_>) -> Result<Sweep<'a>> {
     let Some(model) = input.model() else { bail!("points of the plane are no text; choose a model that reads one") };
     let text = cx.corpus.held_out(PROMPTS, LENGTH.min(model.positions()))?;
-    let places = places(text.len);
+    let places = measured_positions(text.len);
     ensure!(!places.is_empty(), "the model reads too short a text: two tokens at least are needed");
     let (total, prompts) = (text.rows * places.len(), text.rows);
     let options = SolverOptions { method: Method::DOPRI5, ..params.options.clone() };
@@ -98,9 +99,9 @@ mod tests {
 
     #[test]
     fn points_are_spread_over_a_prompt() {
-        assert_eq!(places(16), [4, 9, 15]);
-        assert_eq!(places(3), [1, 2], "the first token has no surprise");
-        assert!(places(1).is_empty());
+        assert_eq!(measured_positions(16), [4, 9, 15]);
+        assert_eq!(measured_positions(3), [1, 2], "the first token has no surprise");
+        assert!(measured_positions(1).is_empty());
     }
 
     /// Two independent values, one at rest and the other swinging fast: the error of either alone asks for its own

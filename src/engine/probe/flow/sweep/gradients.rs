@@ -8,14 +8,14 @@ use crate::{
 };
 
 const STEPS: [usize; 6] = [1, 2, 4, 8, 16, 32];
-/// Steps of the solve whose gradients count as the flow's own.
-const FINE: usize = 96;
+/// The number of steps of the fine solve whose gradients are the reference.
+const REFERENCE_STEPS: usize = 96;
 const LOSS: &str = "mean square of the end";
 
 /// Distance of the gradients of all weights of the field from the fine ones, relative to them.
 pub fn error<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Sweep<'a>> {
     let gradients = Gradients::new(input, params)?;
-    let fine = gradients.take(Gradient::Backprop, FINE)?.0;
+    let fine = gradients.take(Gradient::Backprop, REFERENCE_STEPS)?.0;
     let measure = move |i: usize| -> Result<Vec<f64>> {
         let distance = |way| Ok(norm(&difference(&gradients.take(way, STEPS[i])?.0, &fine)) / norm(&fine));
         Gradient::ALL.into_iter().map(distance).collect()

@@ -6,9 +6,9 @@ use std::time::Instant;
 use super::{Columns, FlowInput, Sweep};
 use crate::probe::prelude::*;
 
-const TURNS: usize = 20;
+const TIMED_ROUNDS: usize = 20;
 /// Passes of each in one turn; the fastest counts.
-const PASSES: usize = 3;
+const PASSES_PER_ROUND: usize = 3;
 
 /// Milliseconds of a pass over one window of as many tokens as the model has positions.
 pub fn latency<'a>(input: &'a FlowInput<'_>, model: &'a dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Sweep<'a>> {
@@ -20,7 +20,7 @@ pub fn latency<'a>(input: &'a FlowInput<'_>, model: &'a dyn Trainable, cx: &Prob
     let tokens = Tensor::from_vec(ids, (1, n), cx.device)?;
     let pass = move |which: &dyn Model| -> Result<f64> {
         let mut fastest = f64::MAX;
-        for _ in 0..PASSES {
+        for _ in 0..PASSES_PER_ROUND {
             let started = Instant::now();
             let logits = which.logits(&tokens, &mut Tap::off())?;
             host::scalar(&logits)?; // waits for the device
@@ -39,9 +39,9 @@ pub fn latency<'a>(input: &'a FlowInput<'_>, model: &'a dyn Trainable, cx: &Prob
         }
     };
     let about = format!("one window of {n} tokens, {steps} Euler steps against two layers more");
-    Ok(Sweep::new(about, TURNS, measure, |columns: &Columns| FlowSweepLatency {
+    Ok(Sweep::new(about, TIMED_ROUNDS, measure, |columns: &Columns| FlowSweepLatency {
         progress: columns.progress,
-        turns: (1..=TURNS).collect(),
+        turns: (1..=TIMED_ROUNDS).collect(),
         hybrid: columns.column(0),
         baseline: columns.column(1),
     }))

@@ -1,7 +1,7 @@
 //! Compares solvers on a flow: evaluations against the control and the tolerance, with the bound on step growth that
 //! explains some of their jumps, and the distance of Euler's steps from the flow itself.
 
-use super::{super::along, Columns, FlowInput, SolveParams, Sweep, spread};
+use super::{super::along, Columns, FlowInput, SolveParams, Sweep, linspace};
 use crate::{
     analysis::step_growth_bound::{self, StepCount},
     ode::{self, Method, Policy, SolverOptions},
@@ -16,9 +16,9 @@ const CONTROLS: usize = 41;
 const TOLERANCES: [f64; 9] = [1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6];
 const STEPS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 /// Controls at which invariance is measured.
-const COMPARED: [f64; 3] = [-1.0, 0.0, 1.0];
+const COMPARED_CONTROLS: [f64; 3] = [-1.0, 0.0, 1.0];
 /// The tolerance of the reference solution.
-const REFERENCE: f64 = 1e-6;
+const REFERENCE_TOL: f64 = 1e-6;
 /// The divergence in percent that the source reports of its own flow.
 const SOURCE_DIVERGENCE: f64 = 0.068;
 
@@ -31,7 +31,7 @@ const FACTS: usize = 5;
 
 /// NFE against u0. A solve that fails is a gap.
 pub fn evaluations<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'a> {
-    let x = spread(-2.0, 2.0, CONTROLS);
+    let x = linspace(-2.0, 2.0, CONTROLS);
     let (params, at) = (params.clone(), x.clone());
     let about = format!("rtol {:e}, atol {:e}", params.options.rtol, params.options.atol);
     let measure = move |i: usize| -> Result<Vec<f64>> {
@@ -48,15 +48,16 @@ pub fn evaluations<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<
                 Err(_) => facts.extend([f64::NAN; FACTS]),
             }
         }
-        // A flow that runs away has no curvature to speak of, as it has no count.
+        // if the flow diverges, its curvature and the number of its steps are undefined
         let fine = match input.planar_field() {
             Some(_) => {
-                SolverOptions { max_attempts: 2000, ..SolverOptions::adaptive(Method::DOPRI5, Policy::Clip, REFERENCE) }
+                let reference = SolverOptions::adaptive(Method::DOPRI5, Policy::Clip, REFERENCE_TOL);
+                SolverOptions { max_attempts: 2000, ..reference }
             }
             None => SolverOptions::fixed(Method::RK4, along::DEPTHS - 1),
         };
         let bend = match super::super::basis::states_at(input, &rhs, &along::depths(), &fine) {
-            Ok((_, states, _)) => along::Motion::new(&rhs, &states)?.total_bend(),
+            Ok((_, states, _)) => along::Motion::new(&rhs, &states)?.total_acceleration(),
             Err(_) => f64::NAN,
         };
         facts.push(if bend.is_finite() { bend } else { f64::NAN });
@@ -87,7 +88,7 @@ fn nfe_curve(columns: &Columns, (method, policy): (Method, Policy), i: usize) ->
     NfeCurve { method, policy, nfe, h_init, capped, free, explained_by_growth_bound }
 }
 
-/// NFE against the tolerance (relative and absolute alike) at the asked control.
+/// NFE against the tolerance (relative and absolute are equal) at the asked control.
 pub fn tolerance<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'a> {
     let params = params.clone();
     let about = format!("NFE at u0 = {}", params.control.u[0]);
@@ -119,12 +120,12 @@ pub fn invariance<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'
     let params = params.clone();
     let measure = move |i: usize| -> Result<Vec<f64>> {
         let mut percent = vec![];
-        for u0 in COMPARED {
+        for u0 in COMPARED_CONTROLS {
             let rhs = input.rhs(params.control_at_u0(u0))?;
             let end = |options: &SolverOptions| -> Result<Tensor> {
                 Ok(ode::solve(&rhs, &input.start, ode::Span::UNIT, options)?.end)
             };
-            let fine = SolverOptions::adaptive(Method::DOPRI5, Policy::Interpolate, REFERENCE);
+            let fine = SolverOptions::adaptive(Method::DOPRI5, Policy::Interpolate, REFERENCE_TOL);
             percent.push(match (end(&SolverOptions::fixed(Method::EULER, STEPS[i])), end(&fine)) {
                 (Ok(euler), Ok(fine)) => 100.0 * divergence(&euler, &fine)?,
                 _ => f64::NAN, // it ran away
@@ -132,11 +133,11 @@ pub fn invariance<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'
         }
         Ok(percent)
     };
-    let about = format!("Euler in m steps against dopri5 at {REFERENCE:e}, whole state");
+    let about = format!("Euler in m steps against dopri5 at {REFERENCE_TOL:e}, whole state");
     Sweep::new(about, STEPS.len(), measure, |columns: &Columns| FlowSweepInvariance {
         progress: columns.progress,
         steps: STEPS.to_vec(),
-        controls: COMPARED
+        controls: COMPARED_CONTROLS
             .iter()
             .enumerate()
             .map(|(i, u0)| ControlCurve { u0: *u0, percent: columns.column(i) })

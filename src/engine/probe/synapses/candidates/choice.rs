@@ -6,7 +6,7 @@ use crate::{config::counted, probe::prelude::*};
 /// Tokens of a window if the length of those in training is not known.
 pub const DEFAULT_WINDOW: usize = 256;
 /// The number of standard errors below which a difference between two candidates does not count.
-const CLOSE: f64 = 2.0;
+const TIE_STANDARD_ERRORS: f64 = 2.0;
 
 /// The facts known before any text is read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -135,7 +135,7 @@ pub fn decide(
     let Some(best) = best else { return Ok(None) };
     for one in tried.iter_mut().filter(|c| (c.tokenizer, c.layers) != (best.tokenizer, best.layers)) {
         let error = one.loss.error_of_difference(&best.loss, one.tokenizer == best.tokenizer);
-        one.is_close = one.loss.bits_per_byte() - best.loss.bits_per_byte() <= CLOSE * error;
+        one.is_close = one.loss.bits_per_byte() - best.loss.bits_per_byte() <= TIE_STANDARD_ERRORS * error;
     }
     let tokens_from = match tokens_from {
         [only] => *only,

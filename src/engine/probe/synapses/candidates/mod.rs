@@ -50,7 +50,7 @@ impl KnownFacts {
     fn windows(&self, shape: &SynapseShape) -> ComparedWindows {
         let usual = KnownNumber { value: DEFAULT_WINDOW, from: Evidence::Assumed };
         let KnownNumber { value, from } = self.window.unwrap_or(usual);
-        let length = value.clamp(2, longest_at_once(shape).max(2));
+        let length = value.clamp(2, max_parallel_tokens(shape).max(2));
         let count = (MAX_ACTIVATIONS / (shape.neurons * length).max(1)).clamp(MIN_WINDOWS, MAX_WINDOWS);
         ComparedWindows { count, length, from }
     }
@@ -150,8 +150,8 @@ impl TextBeginning {
     }
 }
 
-/// Reads the beginning of a text with every candidate and decides: `model` has as many layers as are tried, or as are
-/// known. `None` where no candidate can read it.
+/// Reads the beginning of a text with every candidate and chooses one. `model` has as many layers as are tried, or as
+/// are known. Returns `None` if no candidate can read the text.
 fn compare(
     model: &dyn SynapseModel,
     known: &KnownFacts,
@@ -232,7 +232,7 @@ fn window_losses(
 impl Probe for ReadingCandidatesArgs {
     type Answer = ReadingCandidates;
     type Subject<'m> = &'m dyn SynapseModel;
-    const TAKES_LONG: bool = true;
+    const IS_SLOW: bool = true;
 
     fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
         // the gates' logits are a mean over layers, so that a model with more layers is a different model
@@ -277,7 +277,7 @@ impl Probe for ReadingCandidatesArgs {
 /// The text of a run in one kind of tokens.
 #[derive(Clone, Copy)]
 struct OpenedText<'a> {
-    /// `None` of the run's own.
+    /// The tokeniser of the candidate; `None` for the run's own.
     tokens: Option<&'a TokenizerSpec>,
     corpus: &'a Corpus,
 }
@@ -328,7 +328,7 @@ fn measurement(
 fn other_tokens(cx: &ProbeInputs<'_>, facts: Option<&CheckpointFacts>) -> Vec<(TokenizerSpec, Corpus)> {
     let vocab = cx.corpus.vocab();
     let bytes = (vocab >= BYTES).then_some(TokenizerSpec::Byte { vocab });
-    let listed = facts.and_then(|facts| corpus::list_beside(&facts.path, vocab));
+    let listed = facts.and_then(|facts| corpus::tokenizer_beside(&facts.path, vocab));
     let of_text = (!cx.corpus.source().is_generated()).then_some(TokenizerSpec::SortedChar { max_vocab: vocab });
     let specs = bytes.into_iter().chain(of_text).chain(listed);
     // a tokenizer that cannot read the text, or has a vocabulary of another size, is not a candidate

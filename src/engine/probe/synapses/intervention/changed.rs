@@ -1,5 +1,5 @@
-//! Texts read as a model is, or while something is changed: log-probabilities, losses and continuations. It does not
-//! compare them.
+//! Forward passes of texts by a model, unchanged or under an intervention: log-probabilities, losses and continuations.
+//! Comparing them is left to the caller.
 
 use crate::probe::prelude::*;
 
@@ -18,7 +18,7 @@ fn read(model: &dyn SynapseModel, tokens: &Tensor, state: &mut State, change: Op
     }
 }
 
-/// A text read by a model as it is, or while something is changed.
+/// The forward pass of a text by a model, unchanged or under an intervention.
 pub struct ForwardPass {
     logits: Tensor, // (T, V)
     /// Logits after the last token.
@@ -44,7 +44,7 @@ impl ForwardPass {
         let device = model.params().device();
         let mut state = State::empty(model.shape(), 1, device)?;
         let mut next = |ids: &[u32]| -> Result<Tensor> {
-            read(model, &one_text(ids, device)?, &mut state, change)?.squeeze(0) // (T, V)
+            read(model, &text_batch(ids, device)?, &mut state, change)?.squeeze(0) // (T, V)
         };
         let (mut parts, mut last) = (vec![], vec![]);
         for (k, part) in ids.chunks(CHUNK).enumerate() {
@@ -61,11 +61,11 @@ impl ForwardPass {
         ensure!(!parts.is_empty(), "the text has no tokens");
         let logits = Tensor::cat(&parts, 0)?; // (T, V)
         let log_probs = candle_nn::ops::log_softmax(&logits, D::Minus1)?;
-        let loss = std::iter::once(f64::NAN).chain(next_nats(&log_probs, ids)?).collect();
+        let loss = std::iter::once(f64::NAN).chain(next_token_losses(&log_probs, ids)?).collect();
         let (mut row, mut continuation) = (last.clone(), vec![]);
         while continuation.len() < length {
             progress.at(0, 1)?;
-            let Some(id) = greatest(&row).map(|id| id as u32) else { break };
+            let Some(id) = argmax(&row).map(|id| id as u32) else { break };
             continuation.push(id);
             if continuation.len() < length {
                 row = host::to_f32(&next(&[id])?)?;

@@ -3,7 +3,7 @@
 use super::{Request, changed::ForwardPass, null::MatchedNull};
 use crate::probe::prelude::*;
 
-/// Options of an effect beside the text itself.
+/// Options of an effect, other than the text itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EffectOptions {
     /// The number of random targets.
@@ -24,7 +24,7 @@ pub struct Effect {
     pub sigma: f64,
     /// The mean sigma of the random synapses.
     pub null_sigma: f64,
-    /// The text read as the model is.
+    /// The forward pass of the unchanged model.
     pub before: ForwardPass,
     /// The text read with the change.
     pub after: ForwardPass,

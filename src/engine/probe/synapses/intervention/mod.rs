@@ -1,5 +1,5 @@
-//! Measures the effect on a text of silencing, scaling or holding chosen neurons or synapses, beside random ones that
-//! are as active.
+//! Measures the effect on a text of silencing, scaling or holding chosen neurons or synapses, compared with random ones
+//! that are as active.
 
 mod changed;
 mod effect;
@@ -18,7 +18,7 @@ use crate::{
 
 const LIKELY_TOKENS: usize = 8;
 
-/// Gives no answer where nothing is named.
+/// Returns no answer if the arguments name no neuron or synapse.
 impl Probe for InterventionArgs {
     type Answer = Option<InterventionEffect>;
     type Subject<'m> = &'m dyn SynapseModel;

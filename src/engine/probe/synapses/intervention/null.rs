@@ -5,10 +5,10 @@ use rand::seq::IndexedRandom;
 use super::super::firing;
 use crate::probe::prelude::*;
 
-/// A random neuron or synapse is drawn from this many that are nearest in activity.
-const ALIKE: usize = 32;
-/// The number of neurons at either end of the synapses among which others are searched.
-const ENDS: usize = 256;
+/// The number of neurons or synapses nearest in activity from which a random one is drawn.
+const MATCH_CANDIDATES: usize = 32;
+/// The number of neurons nearest in activity to each end of a synapse, among which similar synapses are searched.
+const ENDPOINT_CANDIDATES: usize = 256;
 
 /// Null model of a change: other neurons or synapses that are as active as its target, with their activity.
 pub(in crate::probe) enum MatchedNull {
@@ -34,7 +34,7 @@ impl MatchedNull {
                 Ok(Self::Neurons { neurons: neurons.clone(), ranks })
             }
             Target::Synapses(synapses) => {
-                let alike = synapses.iter().map(|synapse| synapses_alike(model, texts, *synapse));
+                let alike = synapses.iter().map(|synapse| close_matches(model, texts, *synapse));
                 let (sigma, nearest) = alike.collect::<Result<(Vec<_>, Vec<_>)>>()?;
                 Ok(Self::Synapses { synapses: synapses.clone(), sigma, nearest })
             }
@@ -63,7 +63,7 @@ impl MatchedNull {
                 let (mut drawn, mut sum): (Vec<Synapse>, f64) = (vec![], 0.0);
                 for others in nearest {
                     let is_free = |(s, _): &&(Synapse, f64)| !synapses.contains(s) && !drawn.contains(s);
-                    let free: Vec<&(Synapse, f64)> = others.iter().filter(is_free).take(ALIKE).collect();
+                    let free: Vec<&(Synapse, f64)> = others.iter().filter(is_free).take(MATCH_CANDIDATES).collect();
                     let (synapse, sigma) = free.choose(rng)?;
                     sum += sigma;
                     drawn.push(*synapse);
@@ -99,24 +99,24 @@ pub(in crate::probe) struct Ranks {
     per_head: usize,
     by_firing: Vec<Vec<usize>>,
     /// The index of each neuron in its head's list.
-    place: Vec<usize>,
+    rank: Vec<usize>,
 }
 
 impl Ranks {
     fn new(firing: Vec<f64>, shape: &SynapseShape) -> Self {
         let per_head = shape.per_head();
-        let mut place = vec![0; firing.len()];
+        let mut rank = vec![0; firing.len()];
         let mut by_firing = vec![];
         for head in 0..shape.heads {
             let mut all: Vec<usize> = (head * per_head..(head + 1) * per_head).collect();
             all.sort_by(|a, b| firing[*a].total_cmp(&firing[*b]).then(a.cmp(b)));
-            all.iter().enumerate().for_each(|(at, neuron)| place[*neuron] = at);
+            all.iter().enumerate().for_each(|(at, neuron)| rank[*neuron] = at);
             by_firing.push(all);
         }
-        Self { firing, per_head, by_firing, place }
+        Self { firing, per_head, by_firing, rank }
     }
 
-    /// How often these neurons fire on average.
+    /// The mean firing rate of these neurons.
     fn mean(&self, neurons: &[usize]) -> f64 {
         neurons.iter().map(|i| self.firing[*i]).sum::<f64>() / neurons.len().max(1) as f64
     }
@@ -124,11 +124,11 @@ impl Ranks {
     /// Draws as many other neurons, each of the same head as one of these and about as active; `None` if there are too
     /// few others.
     fn draw_matched(&self, neurons: &[usize], rng: &mut ChaCha8Rng) -> Option<Vec<usize>> {
-        let mut taken = vec![false; self.place.len()];
+        let mut taken = vec![false; self.rank.len()];
         neurons.iter().for_each(|n| taken[*n] = true);
         let mut drawn = vec![];
         for &neuron in neurons {
-            let near = self.nearest(neuron, |other| !taken[other], ALIKE);
+            let near = self.nearest(neuron, |other| !taken[other], MATCH_CANDIDATES);
             let chosen = *near.choose(rng)?;
             taken[chosen] = true;
             drawn.push(chosen);
@@ -139,7 +139,7 @@ impl Ranks {
     /// The `count` free neurons of its head that fire most nearly as often, nearest first.
     fn nearest(&self, neuron: usize, is_free: impl Fn(usize) -> bool, count: usize) -> Vec<usize> {
         let list = &self.by_firing[neuron / self.per_head];
-        let (mut below, mut above) = (self.place[neuron], self.place[neuron] + 1);
+        let (mut below, mut above) = (self.rank[neuron], self.rank[neuron] + 1);
         let apart = |other: usize| (self.firing[other] - self.firing[neuron]).abs();
         let mut found = vec![];
         while found.len() < count {
@@ -163,17 +163,17 @@ impl Ranks {
 
 /// sigma of a synapse after the texts, sum over s of y_{s, l-1}(i) x_{s, l}(j) (without rotation), and the synapses between
 /// the same heads whose sigma is nearest to it, among those of the neurons that are as active as its ends.
-fn synapses_alike(model: &dyn SynapseModel, texts: &[&[u32]], synapse: Synapse) -> Result<(f64, Vec<(Synapse, f64)>)> {
+fn close_matches(model: &dyn SynapseModel, texts: &[&[u32]], synapse: Synapse) -> Result<(f64, Vec<(Synapse, f64)>)> {
     let (shape, layer) = (model.shape(), synapse.layer);
     let mut sums = [vec![0f64; shape.neurons], vec![0f64; shape.neurons]];
     for ids in texts {
         firing::read(model, ids, |chunk| {
-            chunk.each_end(layer, |_, end, neuron, value| sums[end][neuron] += f64::from(value));
+            chunk.for_each_end(layer, |_, end, neuron, value| sums[end][neuron] += f64::from(value));
             Ok(())
         })?;
     }
     let end = |neuron: usize, sums: Vec<f64>| -> Vec<usize> {
-        std::iter::once(neuron).chain(Ranks::new(sums, shape).nearest(neuron, |_| true, ENDS)).collect()
+        std::iter::once(neuron).chain(Ranks::new(sums, shape).nearest(neuron, |_| true, ENDPOINT_CANDIDATES)).collect()
     };
     let [y, x] = sums;
     let (ys, xs) = (end(synapse.i, y), end(synapse.j, x));
@@ -184,7 +184,7 @@ fn synapses_alike(model: &dyn SynapseModel, texts: &[&[u32]], synapse: Synapse) 
     let mut others: Vec<(Synapse, f64)> = pairs.zip(sigma).skip(1).collect();
     others.sort_by(|a, b| (a.1 - own).abs().total_cmp(&(b.1 - own).abs()).then(a.0.cmp(&b.0)));
     // some of them may already be taken by other synapses of the same change
-    others.truncate(4 * ALIKE);
+    others.truncate(4 * MATCH_CANDIDATES);
     Ok((own, others))
 }
 

@@ -11,7 +11,7 @@ use paths::{X, Y, first_pass, second_pass};
 use crate::probe::prelude::*;
 
 /// The number of neurons followed at each end.
-const FOLLOWED: usize = 48;
+const FOLLOWED_NEURONS: usize = 48;
 
 impl Probe for ReadingArgs {
     type Answer = SynapseReading;
@@ -23,7 +23,7 @@ impl Probe for ReadingArgs {
 
     fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let question = ReadingQuery::new(model, self, cx)?;
-        let ids = question.written_on()?;
+        let ids = question.continued_ids()?;
         Ok(question.answer(question.read(&ids)?, &ids))
     }
 }
@@ -56,7 +56,7 @@ impl<'a> ReadingQuery<'a> {
     /// The values of synapses while these tokens are read, which begin with the text.
     fn read(&self, ids: &[u32]) -> Result<SynapseReading> {
         let (peaks, firing, loss) = first_pass(self, ids)?;
-        let mut ends = peaks.map(|p| statistics::largest(&p, FOLLOWED));
+        let mut ends = peaks.map(|p| statistics::largest(&p, FOLLOWED_NEURONS));
         if let Some(synapse) = self.synapse {
             for (end, neuron) in ends.iter_mut().zip([synapse.i, synapse.j]) {
                 if !end.contains(&neuron) {

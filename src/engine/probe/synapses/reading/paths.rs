@@ -6,7 +6,7 @@ use super::{super::firing, ReadingQuery};
 use crate::probe::prelude::*;
 
 /// The number of synapses in the measurement.
-const MEASURED: usize = 12;
+const MAX_LISTED_SYNAPSES: usize = 12;
 
 /// The largest values of y of the layer before and of x of the layer, `(n)` each.
 type Peaks = [Vec<f32>; 2];
@@ -24,7 +24,7 @@ pub(super) fn first_pass(question: &ReadingQuery<'_>, ids: &[u32]) -> Result<(Pe
                 firing.y.0.push(activations.active(NeuronActivation::Y, token));
             }
         }
-        chunk.each_end(layer, |_, end, neuron, value| peaks[end][neuron] = value.max(peaks[end][neuron]));
+        chunk.for_each_end(layer, |_, end, neuron, value| peaks[end][neuron] = value.max(peaks[end][neuron]));
         loss.extend(chunk.loss);
         Ok(())
     })?;
@@ -92,7 +92,7 @@ impl Paths {
         let mut chosen: Vec<Synapse> = asked.into_iter().collect();
         for (_, synapse) in ranked {
             let sharing = chosen.iter().filter(|s| s.i == synapse.i || s.j == synapse.j).count();
-            if sharing < 2 && chosen.len() < MEASURED {
+            if sharing < 2 && chosen.len() < MAX_LISTED_SYNAPSES {
                 chosen.push(synapse);
             }
         }

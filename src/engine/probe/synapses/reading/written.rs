@@ -6,8 +6,8 @@ use super::ReadingQuery;
 use crate::probe::prelude::*;
 
 impl ReadingQuery<'_> {
-    /// The text and what the model writes after it, which is shown as it comes.
-    pub(super) fn written_on(&self) -> Result<Vec<u32>> {
+    /// Returns the ids of the text and of the model's continuation, and shows the continuation while it is generated.
+    pub(super) fn continued_ids(&self) -> Result<Vec<u32>> {
         let (given, write) = (self.passage.ids.len(), self.args.write);
         let mut ids = self.passage.ids.clone();
         if write == 0 {
@@ -31,7 +31,7 @@ impl ReadingQuery<'_> {
 }
 
 /// The interval at which partial texts are shown.
-const SHOWN_EVERY: Duration = Duration::from_millis(100);
+const DISPLAY_INTERVAL: Duration = Duration::from_millis(100);
 /// The share of the time that reading a partial text may take, or the text would wait for it.
 const READING_SHARE: f64 = 0.25;
 
@@ -46,7 +46,7 @@ struct WrittenSoFar {
 impl WrittenSoFar {
     /// The first token at once and without a reading, which takes longer than to write it.
     fn show(&mut self, question: &ReadingQuery<'_>, ids: &[u32]) -> Result<()> {
-        if !question.cx.progress.has_receiver() || self.shown.is_some_and(|at| at.elapsed() < SHOWN_EVERY) {
+        if !question.cx.progress.has_receiver() || self.shown.is_some_and(|at| at.elapsed() < DISPLAY_INTERVAL) {
             return Ok(());
         }
         let is_due = |(_, at, took): &(_, Instant, Duration)| {
@@ -96,7 +96,7 @@ mod tests {
             shown.borrow_mut().push((reading, so_far.tokens));
             // a slow listener also gets the next token, however fast the model generates
             if shown.borrow().len() <= 2 {
-                std::thread::sleep(SHOWN_EVERY);
+                std::thread::sleep(DISPLAY_INTERVAL);
             }
         };
         let progress = Progress::new(&report, &never).showing(&show);

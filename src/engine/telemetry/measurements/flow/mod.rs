@@ -1,4 +1,5 @@
-//! Measurements of a flow over depth: answers at a control, the solver's work, fields, claims; sweeps are beside.
+//! Measurements of a flow over depth: answers at a control, the solver's work, fields, claims; sweeps are in the
+//! submodule `sweep`.
 
 mod sweep;
 
@@ -20,7 +21,7 @@ measurement! {
         pub token: usize,
         /// The object whose states these are, and their meaning at depth 1.
         pub outcome: FlowOutcome,
-        /// The paths of the states in the plane that they are drawn in.
+        /// The paths of the states in the plane in which they are drawn.
         pub paths: FlowPaths,
         /// The solver's work.
         pub trace: SolverTrace,
@@ -45,7 +46,7 @@ measurement! {
         pub prompt: String,
         /// The likeliest next tokens, likeliest first.
         pub next: Vec<NextToken>,
-        /// How the text continues, always with the likeliest token.
+        /// The continuation of the text, always with the likeliest token.
         pub continuation: Vec<String>,
         /// The target that the control was trained to lead to; absent of a flow that was never steered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +87,7 @@ measurement! {
         pub unsteered: f64,
     }
 
-    /// Where each token (or start) is carried, in the directions in which the flow moves the states most.
+    /// The path of each token (or start), in the directions in which the flow moves the states most.
     pub struct FlowPaths {
         /// tau: depths of the states, S numbers from 0 to 1.
         pub taus: Numbers,
@@ -128,7 +129,7 @@ measurement! {
         pub d2: f64,
         /// NFE: evaluations of the field.
         pub nfe: usize,
-        /// In the order in which they were tried.
+        /// The attempted steps, in the order in which they were tried.
         pub attempts: Vec<SolverAttempt>,
     }
 
@@ -151,7 +152,7 @@ measurement! {
     pub struct FlowField in "flow.field" answers FlowFieldArgs {
         /// tau: the depth, 0 to 1.
         pub tau: f64,
-        /// Where the followed token is at that depth, in the two components.
+        /// The position of the followed token at that depth, in the two components.
         #[serde(with = "number::array")]
         #[schemars(with = "[Number<f64>; 2]")]
         pub at: [f64; 2],
@@ -198,7 +199,7 @@ measurement! {
     pub struct FlowClaims in "flow.claims" answers FlowClaimsArgs {
         /// The target that the control was trained to lead to.
         pub classes: ClassTokens,
-        /// By the measure that it was trained on.
+        /// The shares by the measure that the steering was trained on.
         pub own: ClassShares,
         /// By words of either kind after nouns that occur in no steering prompt; absent where no such word is one
         /// token.
@@ -219,7 +220,7 @@ measurement! {
     /// Mean probabilities of the classes as the next token, 0 to 1.
     #[derive(Copy)]
     pub struct ClassShares {
-        /// Prompts that the means are over.
+        /// The number of prompts over which the means are taken.
         pub prompts: usize,
         /// Share of class plus at u0 = +1.
         pub plus: f64,
@@ -233,11 +234,11 @@ measurement! {
 
     /// The prompt with its continuation.
     pub struct ClaimedContinuations {
-        /// At u0 = +1.
+        /// The continuation at u0 = +1.
         pub plus: String,
-        /// At u0 = 0.
+        /// The continuation at u0 = 0.
         pub unsteered: String,
-        /// At u0 = -1.
+        /// The continuation at u0 = -1.
         pub minus: String,
     }
 }

@@ -54,8 +54,7 @@ arguments! {
 }
 
 measurement! {
-    /// How much of a sweep is measured. The lists of a sweep are as long as its range; from point `done` on
-    /// they are NaN.
+    /// The measured part of a sweep. The lists of a sweep are as long as its range; from point `done` on they are NaN.
     #[derive(Copy, Eq)]
     pub struct SweepProgress {
         /// Points measured, from the first.
@@ -70,7 +69,7 @@ measurement! {
         pub progress: SweepProgress,
         /// u0: the first control; one per point of the lists below.
         pub u0: Numbers,
-        /// One a solver.
+        /// The curves, one for each solver.
         pub solvers: Vec<NfeCurve>,
         /// Mean |d²H/dtau²| over the fine path, units of the state: what bends, whatever a solver makes of it.
         pub curvature: Numbers,
@@ -98,9 +97,9 @@ measurement! {
     pub struct FlowSweepTolerance in "flow.sweep.tolerance" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
         pub progress: SweepProgress,
-        /// Relative and absolute tolerance alike; one per point of the lists below.
+        /// The tolerance, both relative and absolute; one per point of the lists below.
         pub tolerance: Numbers,
-        /// One a solver.
+        /// The curves, one for each solver.
         pub solvers: Vec<ToleranceCurve>,
     }
 
@@ -156,18 +155,18 @@ measurement! {
         pub minus: Numbers,
     }
 
-    /// Steering by the control, which acts all along the flow, beside activation steering: without control, one vector added
-    /// once, to every state at the end of the flow. The vector is the difference of the mean states before words of class plus
-    /// and of class minus.
+    /// Steering by the control, which acts all along the flow, compared with activation steering: without control, one
+    /// vector added once, to every state at the end of the flow. The vector is the difference of the mean states before
+    /// words of class plus and of class minus.
     pub struct FlowSweepActivation in "flow.sweep.activation" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
         pub progress: SweepProgress,
         /// u0 of the control. The vector at 1 is as long as half the mean distance between a state at u0 = 1 and at u0
         /// = -1; one per point of the lists below.
         pub strength: Numbers,
-        /// By the control.
+        /// The curves for steering by the control.
         pub control: SteeringCurves,
-        /// By the vector.
+        /// The curves for steering by the vector.
         pub vector: SteeringCurves,
     }
 
@@ -207,7 +206,7 @@ measurement! {
         pub prompt_with_surprise: RankCorrelation,
     }
 
-    /// Accuracy of a linear probe that tells u0 = +1 from -1 by the last token's state, against depth.
+    /// Accuracy of a linear probe that distinguishes u0 = +1 from -1 by the last token's state, against depth.
     pub struct FlowSweepLayers in "flow.sweep.layers" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
         pub progress: SweepProgress,
