@@ -25,12 +25,13 @@ pub struct HeadlineValue {
     pub step: u64,
     #[serde(with = "number::Float")]
     pub value: f64,
-    /// The number of answers that a share of right ones is of; `None` of other numbers, and where it was not recorded.
+    /// The number of answers of which this is the share of right ones; `None` for other numbers, and where it was not
+    /// recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<u64>,
 }
 
-/// The number of answers that a share of right ones is of.
+/// The number of answers of which a number is the share of right ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AnswerCount {
     pub answers: u64,
@@ -84,8 +85,8 @@ impl HeadlineValues {
         SeedSummary::new(&of_group.map(|v| v.value).collect::<Vec<_>>())
     }
 
-    /// How many answers the share of a group is of; `None` of other numbers, where that was not recorded, and where it differs
-    /// between seeds.
+    /// The number of answers that the share of a group is computed from. `None` if the number is not a share, if the
+    /// count was not recorded, or if it differs between seeds.
     pub fn answer_count(&self, key: &str, group: &str) -> Option<AnswerCount> {
         let of_group: Vec<&HeadlineValue> = self.values.iter().filter(|v| v.key == key && v.group == group).collect();
         let counts = distinct(of_group.iter().map(|v| v.answers));
@@ -211,7 +212,7 @@ impl HeadlineReader {
     }
 
     /// The numbers, of the newest step so far that has each.
-    pub fn found(&self) -> HeadlineValues {
+    pub fn newest_values(&self) -> HeadlineValues {
         let mut found = HeadlineValues::default();
         for (i, headline) in self.headlines.iter().enumerate() {
             let before = found.values.len();

@@ -27,7 +27,7 @@ pub(super) fn open(folder: &Path) -> Result<(Reader, Arc<RunInfo>), StoreError> 
     Ok((reader, info))
 }
 
-/// Reads a run folder, complete or not; `each` is called with every step, event and notice besides.
+/// Reads a run folder, complete or not, and calls `each` with every step, event and notice.
 pub fn read(folder: &Path, mut each: impl FnMut(&Event)) -> Result<RunHeadlines, StoreError> {
     let (reader, info) = open(folder)?;
     let lab = labs::find(&info.lab);
@@ -39,5 +39,6 @@ pub fn read(folder: &Path, mut each: impl FnMut(&Event)) -> Result<RunHeadlines,
             reading.event(&event);
         }
     })?;
-    Ok(RunHeadlines { info, lab, found: reading.as_ref().map(HeadlineReader::found).unwrap_or_default(), damage })
+    let found = reading.as_ref().map(HeadlineReader::newest_values).unwrap_or_default();
+    Ok(RunHeadlines { info, lab, found, damage })
 }

@@ -17,7 +17,7 @@ use crate::{
 pub struct LinkSelection {
     /// Id of the variant in focus.
     pub variant: Option<String>,
-    /// Path of a layer.
+    /// The path of the selected layer.
     pub layer: Option<String>,
     pub head: Option<u64>,
     pub token: Option<u64>,
@@ -77,7 +77,7 @@ impl Permalink {
         let lab = find_in(labs, &decoded(lab)?).map_err(|e| e.to_string())?;
         let (mut restrictions, mut given) = (Restrictions::default(), vec![]);
         for (key, value) in pairs(settings)? {
-            if !restrictions.take(&key, &value)? {
+            if !restrictions.set_pair(&key, &value)? {
                 given.push((key, value));
             }
         }
@@ -90,13 +90,13 @@ impl Permalink {
             selection: LinkSelection::default(),
         };
         for (key, value) in pairs(place)? {
-            link.take(&key, &value)?;
+            link.set_pair(&key, &value)?;
         }
         Ok(link)
     }
 
     /// Reads one `key=value` of the place.
-    fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
+    fn set_pair(&mut self, key: &str, value: &str) -> Result<(), String> {
         let number = || {
             let number = value.parse::<u64>();
             number.map(Some).map_err(|_| format!("`{key}` = `{value}` is not a whole number from 0"))
@@ -116,7 +116,7 @@ impl Permalink {
     }
 
     /// `key=value` of everything that the page shows.
-    fn place(&self) -> Vec<(&'static str, String)> {
+    fn selection_pairs(&self) -> Vec<(&'static str, String)> {
         let Self { step, views, selection, .. } = self;
         let number = |n: &Option<u64>| n.map(|n| n.to_string());
         let values = [
@@ -157,7 +157,7 @@ impl fmt::Display for Permalink {
         for (name, value) in self.restrictions.pairs() {
             write!(f, "&{name}={}", encoded(&value))?;
         }
-        for (i, (key, value)) in self.place().into_iter().enumerate() {
+        for (i, (key, value)) in self.selection_pairs().into_iter().enumerate() {
             write!(f, "{}{key}={}", if i == 0 { '#' } else { '&' }, encoded(&value))?;
         }
         Ok(())

@@ -23,10 +23,10 @@ use crate::{
     telemetry::{Event, FOREIGN, Level, RunInfo, RunState, channels},
 };
 
-/// Recorded warnings that a row keeps; what is lost of the record is there besides.
-const PROBLEMS: usize = 3;
-/// Folders are read by at most this many threads, which a training beside them should not feel.
-const READERS: usize = 4;
+/// The maximum number of recorded warnings that a row keeps; losses of the record are kept in addition.
+const MAX_PROBLEMS: usize = 3;
+/// The maximum number of threads that read folders, kept small so that a training run beside them is not slowed.
+const MAX_READER_THREADS: usize = 4;
 
 pub struct Listing {
     /// The rows, newest first.
@@ -123,7 +123,7 @@ fn read_all(
     stale: Vec<(String, Stamp)>,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Vec<(String, Option<Stamp>, RunRow)> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(READERS).min(stale.len());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_READER_THREADS).min(stale.len());
     let (waiting, made) = (Mutex::new(stale.into_iter()), Mutex::new(vec![]));
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
     std::thread::scope(|scope| {
@@ -157,8 +157,8 @@ fn finish(row: &mut RunRow, runs: &Path) {
 /// True if a process holds the folder of a run. Another program's may have no lock, or run on another machine: as long as its
 /// logs have changed recently, it may continue.
 pub fn may_have_writer(lab: &str, folder: &Path) -> bool {
-    const LATE: Duration = Duration::from_secs(120);
-    let has_changed = || store::last_change(folder).and_then(|t| t.elapsed().ok()).is_some_and(|age| age < LATE);
+    const RECENT: Duration = Duration::from_secs(120);
+    let has_changed = || store::last_change(folder).and_then(|t| t.elapsed().ok()).is_some_and(|age| age < RECENT);
     store::is_being_written(folder) || lab == FOREIGN && !store::was_abandoned_here(folder) && has_changed()
 }
 
@@ -177,7 +177,7 @@ fn row(runs: &Path, name: &str) -> RunRow {
     read_whole(&path, name).unwrap_or_else(|e| unreadable(&path, name, e.to_string()))
 }
 
-/// The row of a folder whose name is no text, by which no command could name it; shown with the name as far as it is one.
+/// The row of a folder whose name is not UTF-8, so that no command could name it. It shows a lossy form of the name.
 fn unnamed_row(runs: &Path, name: &OsStr) -> RunRow {
     let (path, shown) = (runs.join(name), name.to_string_lossy());
     let problem = format!("the name of the folder `{}` is not UTF-8: rename it", path.display());
@@ -189,7 +189,7 @@ fn unreadable(path: &Path, name: &str, problem: String) -> RunRow {
         folder: name.to_owned(),
         problems: vec![problem],
         began: changed_at(path),
-        when: local(changed_at(path)),
+        when: local_time(changed_at(path)),
         bytes: run_index::bytes(path),
         ..RunRow::default()
     }
@@ -206,7 +206,7 @@ fn changed_at(path: &Path) -> i64 {
     time.map_or(0, jiff::Timestamp::as_second)
 }
 
-fn local(seconds: i64) -> String {
+fn local_time(seconds: i64) -> String {
     store::local_text(jiff::Timestamp::from_second(seconds).unwrap_or_default())
 }
 
@@ -250,7 +250,7 @@ impl EventSummary {
             }
             Event::State(state) => self.state = Some(state.clone()),
             Event::Changed { key, value, .. } => _ = self.live.insert(key.clone(), value.clone()),
-            Event::Notice { level: Level::Warning | Level::Error, text } if self.problems.len() < PROBLEMS => {
+            Event::Notice { level: Level::Warning | Level::Error, text } if self.problems.len() < MAX_PROBLEMS => {
                 self.problems.push(text.clone());
             }
             _ => {}
@@ -286,7 +286,7 @@ impl EventSummary {
             changed,
             changed_in_training: self.live,
             began,
-            when: local(began),
+            when: local_time(began),
             steps: self.steps,
             total_steps: info.total_steps,
             losses: losses(&info, &self.losses),

@@ -23,7 +23,7 @@ const PER_ANSWER: &str = "nats per answer";
 const PER_QUESTION: &str = "nats per question";
 
 /// Stands where settings name the task of a lab that has several.
-const TASK: &str = "task.kind";
+const TASK_KEY: &str = "task.kind";
 
 /// The unit of the losses of a run with these settings, each found by its key.
 pub fn loss_unit<'v>(lab: &str, setting: impl Fn(&str) -> Option<&'v Value>) -> &'static str {
@@ -61,7 +61,7 @@ fn other_unit(headline: &Headline, loss_unit: &'static str) -> Option<&'static s
 /// The unit of a run's losses, and its groups of variants, by which its numbers are named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunTerms {
-    /// "nats per token".
+    /// For example "nats per token".
     pub loss_unit: &'static str,
     /// The label of its first variant; empty where it has none.
     pub first_variant: String,
@@ -172,7 +172,7 @@ pub struct LossTokens {
 impl LossTokens {
     /// `None` where the settings are another program's, or name no text.
     pub fn new<'v>(lab: &str, setting: impl Fn(&str) -> Option<&'v Value>) -> Option<Self> {
-        labs::find(lab).filter(|lab| lab.trains())?;
+        labs::find(lab).filter(|lab| lab.makes_runs())?;
         setting(CorpusSettings::source.name)?;
         let value = |key: &'static str| (key, setting(key).map(ToString::to_string).unwrap_or_default());
         let kind = value(CorpusSettings::tokenizer.name);
@@ -194,7 +194,7 @@ impl LossTokens {
             name: name.to_owned(),
             settings: std::iter::once(kind).chain(made_by.map(value)).collect(),
         };
-        let (text, task, unit) = (text(&setting, value), value(TASK).1, loss_unit(lab, &setting));
+        let (text, task, unit) = (text(&setting, value), value(TASK_KEY).1, loss_unit(lab, &setting));
         Some(Self { text, tokens, task, unit })
     }
 
@@ -221,7 +221,7 @@ impl LossTokens {
     }
 }
 
-/// The text of these settings, with those that make it.
+/// Names the text that these settings choose, together with the settings that determine it.
 fn text<'v>(
     setting: impl Fn(&str) -> Option<&'v Value>,
     value: impl Fn(&'static str) -> (&'static str, String),

@@ -22,7 +22,7 @@ pub struct SeedSummary {
 }
 
 impl SeedSummary {
-    /// `None` without a value.
+    /// Summarises the values over seeds; `None` without a value.
     pub fn new(values: &[f64]) -> Option<Self> {
         let (mean, sd) = mean_spread(values);
         let interval = mean_interval(values, CONFIDENCE);

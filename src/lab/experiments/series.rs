@@ -32,7 +32,7 @@ type Values = BTreeMap<(String, usize), BTreeMap<u64, f64>>;
 /// Takes a run's events and keeps its numbers.
 struct SeriesReader {
     lab: Option<&'static Lab>,
-    /// Selects the scalar channels that are kept besides headline numbers.
+    /// Selects the scalar channels that are kept in addition to the headline numbers.
     keeps: fn(&str) -> bool,
     values: Values,
     /// Seconds of training by step.
@@ -62,7 +62,7 @@ impl SeriesReader {
         }
     }
 
-    /// Scalars that no headline number stands for.
+    /// Scalars that no headline number already represents.
     fn scalars(&mut self, stats: &StepStats) {
         let headlines = self.lab.map_or(&[][..], |lab| lab.headlines);
         let has_headline = |channel: &str| {
@@ -119,7 +119,7 @@ impl SeriesReader {
     }
 }
 
-/// Every so-manieth point, and always the last one.
+/// Returns every `every`-th point, and always the last one.
 pub fn every_nth<T: Copy>(points: &[T], every: usize) -> impl Iterator<Item = T> {
     let last = points.len().saturating_sub(1);
     points.iter().enumerate().filter(move |(i, _)| i % every == 0 || *i == last).map(|(_, point)| *point)

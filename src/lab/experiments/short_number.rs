@@ -19,7 +19,7 @@ fn short_to(v: f64, least: usize) -> String {
     let whole = a.log10().floor().max(0.0) as usize + 1;
     let leading = if a < 1.0 { (-a.log10()).ceil() as usize } else { 0 };
     let decimals = (4usize.saturating_sub(whole) + leading).max(least);
-    trimmed(&format!("{v:.decimals$}")).to_owned()
+    trim_zeros(&format!("{v:.decimals$}")).to_owned()
 }
 
 /// Digits that a mean gets at most beyond those of its number, where the spread is small.
@@ -42,18 +42,18 @@ pub fn with_spread(mean: f64, sd: f64, digits: Option<Digits>) -> String {
 
 /// A p value with two significant digits, which is never 0: "0.03", "1.2e-7", and "< 1e-300" where it is too small for a number.
 pub fn p_label(p: f64) -> String {
-    const SMALLEST: f64 = 1e-300;
-    if p < SMALLEST { format!("< {}", short(SMALLEST)) } else { short(format!("{p:.1e}").parse().unwrap_or(p)) }
+    const MIN_SHOWN: f64 = 1e-300;
+    if p < MIN_SHOWN { format!("< {}", short(MIN_SHOWN)) } else { short(format!("{p:.1e}").parse().unwrap_or(p)) }
 }
 
 /// A number with a power of ten, and at most `digits` digits after the point.
 pub fn scientific(v: f64, digits: usize) -> String {
     let text = format!("{v:.digits$e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    format!("{}e{exponent}", trimmed(mantissa))
+    format!("{}e{exponent}", trim_zeros(mantissa))
 }
 
-fn trimmed(text: &str) -> &str {
+fn trim_zeros(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 

@@ -19,14 +19,14 @@ use serde::{
 use crate::{
     analysis::distinct::distinct,
     config::{Config, ConfigError, Setting, Value, did_you_mean, toml_error_message},
-    labs::{Lab, RunSettings, headline::split},
+    labs::{Lab, RunSettings, headline::split_key},
 };
 
 /// The number of seeds of a sweep that does not name them, from the seed of its base on.
 const DEFAULT_SEEDS: u64 = 3;
 /// Points of a sweep over more than two settings that says nothing of them.
 const DEFAULT_SAMPLES: usize = 32;
-/// More runs than this are a slip of the pen.
+/// Larger sweeps are refused, because so many runs are more likely a typing error than an intention.
 pub const MAX_RUNS: usize = 10_000;
 const MAX_VALUES: usize = 1000;
 
@@ -169,8 +169,8 @@ impl Objective {
     }
 
     /// Returns true if the objective is this number of a group. A key without a position matches every position.
-    pub fn means(&self, key: &str, group: &str) -> bool {
-        (key == self.key || split(key).0 == self.key) && self.group.as_ref().is_none_or(|own| own == group)
+    pub fn is_number(&self, key: &str, group: &str) -> bool {
+        (key == self.key || split_key(key).0 == self.key) && self.group.as_ref().is_none_or(|own| own == group)
     }
 }
 
@@ -268,7 +268,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// "train.lr = 0.001, model.d_model = 64".
+    /// For example "train.lr = 0.001, model.d_model = 64".
     pub fn values_label(&self, config: &Config) -> String {
         let word = |axis: &Axis| format!("{} = {}", axis.key, self.value(config, axis));
         self.axes.iter().map(word).collect::<Vec<_>>().join(", ")
@@ -314,12 +314,12 @@ fn quasi_random(axes: &[Axis], base: &Config, count: usize) -> Vec<Vec<Value>> {
     (0..count).map(point).collect()
 }
 
-/// "accuracy of coupled".
+/// Checks an objective such as "accuracy of coupled" against the lab.
 fn objective(asked: &str, lab: &'static Lab) -> Result<Objective, SweepError> {
     let objective = Objective::parse(asked);
     if lab.headline(&objective.key).is_none() {
         let known: Vec<&str> = lab.headlines.iter().map(|h| h.id).collect();
-        let hint = did_you_mean(split(&objective.key).0, known.iter().copied());
+        let hint = did_you_mean(split_key(&objective.key).0, known.iter().copied());
         let known = format!("{}{hint}", known.join(", "));
         return Err(SweepError::Objective { lab: lab.title, asked: asked.to_owned(), known });
     }
@@ -344,7 +344,7 @@ impl Axis {
             return Err(SweepError::Values { key: key.to_owned(), why: why.to_owned() });
         }
         let axis = Self { key: key.to_owned(), values: file.clone() };
-        // each value by itself, so that the message names the axis
+        // each value is checked alone, so that the message names its axis
         let knobs = (lab.knobs)();
         for value in (0..axis.len()).map(|i| axis.at(i, base)) {
             let set = base.clone().set(&knobs, key, value);

@@ -82,7 +82,7 @@ fn is_on(s: &VariantSettings, variant: QkVariant) -> bool {
     }
 }
 
-fn chosen(s: &VariantSettings) -> impl Iterator<Item = QkVariant> {
+fn chosen_variants(s: &VariantSettings) -> impl Iterator<Item = QkVariant> {
     QkVariant::ALL.into_iter().filter(move |variant| is_on(s, *variant))
 }
 
@@ -92,14 +92,14 @@ fn check(s: &CoupledQkSettings) -> Result<(), ConfigError> {
         check_multiple(ModelSettings::d_model.name, d, of, &format!("a multiple of {of}, {why}"))
     };
     width(heads, &format!("so that each of `model.heads` = {heads} is as wide"))?;
-    if chosen(&s.variants).any(QkVariant::is_differential) {
+    if chosen_variants(&s.variants).any(QkVariant::is_differential) {
         width(2 * heads, &format!("because differential attention halves each of `model.heads` = {heads}"))?;
     }
     let is_rotary = positions == Positions::Rotary || s.ablation.positions;
     if is_rotary {
         width(2 * heads, "because rotary embedding turns pairs of a head's channels")?;
     }
-    if is_rotary && chosen(&s.variants).any(QkVariant::is_differential) {
+    if is_rotary && chosen_variants(&s.variants).any(QkVariant::is_differential) {
         width(4 * heads, "because rotary embedding turns pairs of each half of a differential head's channels")?;
     }
     let why = format_args!(
@@ -143,23 +143,29 @@ fn compared_steps(text: &str) -> Result<Vec<usize>, ConfigError> {
 }
 
 /// A variant, once for each evolution and each kind of positions that are compared.
-fn ablated(s: &CoupledQkSettings, variant: QkVariant, steps: &[usize]) -> Vec<Variant> {
+fn ablated_variants(s: &CoupledQkSettings, variant: QkVariant, steps: &[usize]) -> Vec<Variant> {
     let base = spec(s, variant);
     let (id, label) = (variant.id(), variant.label());
     if !s.ablation.positions {
-        return evolutions(s, steps, id, label, &base);
+        return evolution_variants(s, steps, id, label, &base);
     }
     let kinds = [(false, "learned", "learned positions"), (true, "rotary", "rotary")];
     let of_kind = kinds.map(|(rotary, short, words)| {
         let base = CoupledQkSpec { rotary, ..base.clone() };
-        evolutions(s, steps, &format!("{id}_{short}"), &format!("{label}, {words}"), &base)
+        evolution_variants(s, steps, &format!("{id}_{short}"), &format!("{label}, {words}"), &base)
     });
     of_kind.into_iter().flatten().collect()
 }
 
 /// Returns one variant of the model `base` for each evolution that is compared, with ids and labels that extend the given
 /// ones.
-fn evolutions(s: &CoupledQkSettings, steps: &[usize], id: &str, label: &str, base: &CoupledQkSpec) -> Vec<Variant> {
+fn evolution_variants(
+    s: &CoupledQkSettings,
+    steps: &[usize],
+    id: &str,
+    label: &str,
+    base: &CoupledQkSpec,
+) -> Vec<Variant> {
     let variant = base.variant;
     let mut all = vec![];
     if variant.has_steps() {
@@ -186,19 +192,19 @@ fn evolutions(s: &CoupledQkSettings, steps: &[usize], id: &str, label: &str, bas
 }
 
 /// The id of standard attention that trains for longer than the others.
-const LONGER: &str = "standard_longer";
+const STANDARD_LONGER_ID: &str = "standard_longer";
 
 /// Standard attention for this many times the steps, if that is more than once.
-fn longer(s: &CoupledQkSettings) -> Option<Variant> {
+fn longer_variant(s: &CoupledQkSettings) -> Option<Variant> {
     let times = s.ablation.longer;
     let model = ModelSpec::CoupledQk(spec(s, QkVariant::Standard));
-    (times > 1.0).then(|| Variant::new(LONGER, &format!("standard, {times} times the steps"), model))
+    (times > 1.0).then(|| Variant::new(STANDARD_LONGER_ID, &format!("standard, {times} times the steps"), model))
 }
 
 /// The plan of a run in which one variant trains on when the others have ended; each has a schedule of its own length.
 fn with_longer(plan: Plan, times: f64) -> Plan {
     let (steps, most) = (plan.steps, (plan.steps as f64 * times).round() as u64);
-    let until = |group: &str| if group == LONGER { most } else { steps };
+    let until = |group: &str| if group == STANDARD_LONGER_ID { most } else { steps };
     let stages = plan.variants.iter().map(|v| Stage::only(until(&v.group))).collect();
     Plan { steps: most, stages, ..plan }
 }
@@ -206,8 +212,8 @@ fn with_longer(plan: Plan, times: f64) -> Plan {
 fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
     check(s)?;
     let steps = compared_steps(&s.ablation.steps)?;
-    let raced = chosen(&s.variants).flat_map(|variant| ablated(s, variant, &steps));
-    let mut variants: Vec<Variant> = raced.chain(longer(s)).collect();
+    let raced = chosen_variants(&s.variants).flat_map(|variant| ablated_variants(s, variant, &steps));
+    let mut variants: Vec<Variant> = raced.chain(longer_variant(s)).collect();
     let why = "no variant is turned on; turn on at least one, such as `variants.standard`";
     refuse_if(variants.is_empty(), VariantSettings::standard.name, why)?;
     let every = &s.probe;
@@ -235,7 +241,7 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
     Ok(if s.ablation.longer > 1.0 { with_longer(plan, s.ablation.longer) } else { plan })
 }
 
-const STEPS: usize = 26;
+const N_STEPS: usize = 26;
 
 /// The gallery's drawing of the coupled attention lab: the pendulum q' = k, k' = -q from one start by Euler's method, which
 /// spirals outwards, and by leapfrog, which stays on its circle.
@@ -246,14 +252,15 @@ fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let at = |[q, k]: [f32; 2]| -> Point { [cx + unit * q, cy - unit * k] };
     let path = |step: fn([f32; 2], f32) -> [f32; 2]| -> Vec<Point> {
         let states = std::iter::successors(Some([1.0f32, 0.0]), |s| Some(step(*s, dt)));
-        states.take(STEPS).map(at).take_while(|[x, y]| (0.0..width).contains(x) && (0.0..height).contains(y)).collect()
+        let is_inside = |[x, y]: &Point| (0.0..width).contains(x) && (0.0..height).contains(y);
+        states.take(N_STEPS).map(at).take_while(is_inside).collect()
     };
     let circle = (0..=64).map(|i| (i as f32 / 64.0 * std::f32::consts::TAU).sin_cos());
     drawing.path(circle.map(|(s, c)| at([c, s])).collect(), Ink::Line, 1.0);
     let (spiral, closed) = (path(euler), path(leapfrog));
     for (points, ink) in [(spiral, Ink::Warm), (closed, Ink::Accent)] {
         points.iter().for_each(|point| drawing.disc(*point, 2.0, ink));
-        drawing.path(points, ink.thinned(0.8), 1.5);
+        drawing.path(points, ink.with_opacity(0.8), 1.5);
     }
     drawing.node(at([1.0, 0.0]), 3.5, Ink::Panel);
     drawing.caption = format!("q' = k, k' = \u{2212}q, \u{394}t = {dt:.2}: Euler leaves the circle, leapfrog stays");

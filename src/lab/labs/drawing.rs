@@ -17,7 +17,7 @@ pub enum Ink {
     Warm,
     /// Thin lines that structure a drawing.
     Line,
-    /// Parts that stand back.
+    /// Less important parts of the drawing.
     Secondary,
     /// The card behind the drawing.
     Panel,
@@ -43,7 +43,7 @@ impl From<Ink> for Paint {
 
 impl Ink {
     /// This ink at an opacity from 0 to 1.
-    pub fn thinned(self, opacity: f32) -> Paint {
+    pub fn with_opacity(self, opacity: f32) -> Paint {
         Paint { opacity, ..self.into() }
     }
 

@@ -5,8 +5,8 @@ use crate::probe;
 
 pub struct Example {
     pub lab: &'static str,
-    /// The preset that it is a run of: the lab's first one, or where little is to be seen in that, the one that shows the
-    /// lab's effect. The lab opens with its settings.
+    /// The preset of the recorded run: the lab's first one or, if that shows little, the one that shows the effect of
+    /// the lab. The lab opens with its settings.
     pub preset: &'static str,
     pub packed: &'static [u8],
 }

@@ -169,8 +169,8 @@ macro_rules! schedules {
 }
 pub(crate) use schedules;
 
-/// Checks that a setting is a multiple of `of`, which `what` says in words: "a multiple of `model.heads` = 4". Of one that
-/// is none the error suggests the multiple below.
+/// Checks that a setting is a multiple of `of`, described by `what`: "a multiple of `model.heads` = 4". The error
+/// suggests the next smaller multiple.
 pub fn check_multiple(key: &str, value: usize, of: usize, what: &str) -> Result<(), ConfigError> {
     if value.is_multiple_of(of) {
         return Ok(());

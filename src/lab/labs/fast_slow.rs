@@ -87,21 +87,21 @@ fn fast_slow(s: &FastSlowSettings) -> Result<FastSlowSpec, ConfigError> {
         n_slow: m.n_slow,
         slow_mixer: m.slow_mixer,
         n_rounds: m.n_rounds,
-        projector_hidden: positive(m.projector_hidden),
+        projector_hidden: nonzero(m.projector_hidden),
         freeze_coupling: false,
         gate_weight_decay: m.gate_weight_decay,
         coupling_scale: m.coupling_scale,
         approach: s.approach.approach(),
         aux_lambda: s.approach.aux_lambda,
         constraint: s.approach.constraint,
-        fast_window: positive(m.fast_window),
+        fast_window: nonzero(m.fast_window),
         upsample: m.upsample,
         hierarchy: Hierarchy::Pooled,
     })
 }
 
 /// A size where 0 means "none".
-fn positive(n: usize) -> Option<usize> {
+fn nonzero(n: usize) -> Option<usize> {
     Some(n).filter(|n| *n > 0)
 }
 
@@ -131,7 +131,7 @@ fn dense(m: &ModelSettings, act: GatedAct) -> DenseSpec {
         // three quarters of the width, rounded to a size the heads allow: 96 at the defaults
         GatedAct::Geglu => (3 * d / 4 / (2 * heads)).max(1) * 2 * heads,
     };
-    DenseSpec { d_model, layers: 4, heads, kv_heads, hidden: 4 * d_model, act, window: positive(m.fast_window) }
+    DenseSpec { d_model, layers: 4, heads, kv_heads, hidden: 4 * d_model, act, window: nonzero(m.fast_window) }
 }
 
 /// The coupled model with what differs from it in one thing, and the baselines.
@@ -142,7 +142,7 @@ fn variants(s: &FastSlowSettings) -> Result<Vec<Variant>, ConfigError> {
     // other approaches to its fixed point (the paper's 11.2 to 11.5)
     let by = |approach| ModelSpec::FastSlow(FastSlowSpec { approach, ..base.clone() });
     let penalised = FastSlowSpec { aux_lambda, ..base.clone() };
-    let projected = FastSlowSpec { projector_hidden: positive(projector_hidden), ..base.clone() };
+    let projected = FastSlowSpec { projector_hidden: nonzero(projector_hidden), ..base.clone() };
     let mixed = |slow_mixer| ModelSpec::FastSlow(FastSlowSpec { slow_mixer, ..base.clone() });
     // without pooling: a slow path that is slow by the number of its updates (the paper's 2.3), with one pass in each
     // application of Post
@@ -195,7 +195,7 @@ const N: usize = 96;
 fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let [width, height] = canvas.size;
     let p = 2usize.pow((canvas.pointer_or(0.55) * 5.0).round() as u32).clamp(2, 32);
-    let fast = walk(N);
+    let fast = irregular_signal(N);
     let y = |v: f32| 0.5 * height - v * height * 0.42;
     let x = |i: f32| width * i / N as f32;
     drawing.path(fast.iter().enumerate().map(|(i, v)| [x(i as f32), y(*v)]).collect(), Ink::Fast, 1.0);
@@ -214,7 +214,7 @@ fn draw(canvas: &Canvas, drawing: &mut Drawing) {
 }
 
 /// A smooth, fixed, irregular signal in -1..1.
-fn walk(n: usize) -> Vec<f32> {
+fn irregular_signal(n: usize) -> Vec<f32> {
     (0..n)
         .map(|i| {
             let t = i as f32;

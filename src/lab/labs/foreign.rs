@@ -91,21 +91,21 @@ pub fn view_of(channel: &str) -> &'static str {
 }
 
 /// Tiles that are beside one another; further views are tabs of the last.
-const TILES: usize = 6;
+const N_TILES: usize = 6;
 
 /// The page of a run that has these channels and can be asked these questions (`None`: nothing can be asked of it): the views
 /// of both in the order of the lab, two or three in a row.
 pub fn panes<'a>(channels: impl IntoIterator<Item = &'a str>, asked: Option<&[String]>) -> Vec<Pane> {
     let mut views: Vec<&'static str> = channels.into_iter().map(view_of).collect();
     views.extend(asked.map(|_| QUESTIONS));
-    let probes = asked.unwrap_or_default().iter().filter_map(|ask| asks::probe_of(ask));
+    let probes = asked.unwrap_or_default().iter().filter_map(|ask| asks::find_probe(ask));
     let answers = probes.flat_map(|probe| MEASUREMENTS.iter().filter(move |entry| entry.probe == probe.id));
     views.extend(answers.map(|entry| view_of(entry.channel)).filter(|view| *view != LOGGED));
     let place = |view: &&str| PANES.iter().position(|pane| pane.view == *view);
     views.sort_by_key(place);
     views.dedup();
     let in_a_row = if views.len() > 4 { 3 } else { 2 };
-    let pane = |(i, view): (usize, &&'static str)| match i < TILES {
+    let pane = |(i, view): (usize, &&'static str)| match i < N_TILES {
         true => Pane::tile(view, i / in_a_row),
         false => Pane::tab(view),
     };
@@ -129,9 +129,9 @@ mod tests {
 
     #[test]
     fn it_opens_recorded_runs_and_is_not_among_the_labs_that_train() {
-        assert!(LABS.iter().all(|lab| lab.trains() && lab.id != FOREIGN));
+        assert!(LABS.iter().all(|lab| lab.makes_runs() && lab.id != FOREIGN));
         let lab = find(FOREIGN).unwrap();
-        assert!(!lab.trains());
+        assert!(!lab.makes_runs());
         assert!((lab.plan)(&lab.config(None).unwrap()).is_err());
     }
 
@@ -146,7 +146,7 @@ mod tests {
         let asked: Vec<&str> = asked.iter().map(|pane| pane.view).collect();
         assert_eq!(asked, ["losses", "attention", QUESTIONS, "gate"]);
         let all = panes(SHOWN_VIEWS.iter().flat_map(|(_, channels)| *channels).copied(), None);
-        assert!(all[..TILES].iter().all(|pane| pane.place.is_front()));
-        assert!(all[TILES..].iter().all(|pane| pane.place == Place::Tab));
+        assert!(all[..N_TILES].iter().all(|pane| pane.place.is_front()));
+        assert!(all[N_TILES..].iter().all(|pane| pane.place == Place::Tab));
     }
 }

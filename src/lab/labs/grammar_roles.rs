@@ -59,7 +59,7 @@ const MAX_WINDOW: usize = 64;
 /// Words of a vocabulary that can be read one-hot: six features each, whose products take about a gigabyte.
 const MAX_ONE_HOT: usize = 2000;
 /// Coefficients of the fast traces, level by level (the paper's).
-const FAST: [f64; 4] = [0.5, 0.2, 0.1, 0.05];
+const FAST_COEFFICIENTS: [f64; 4] = [0.5, 0.2, 0.1, 0.05];
 
 /// The network of these settings. Errors name the key.
 fn network(s: &NetworkSettings) -> Result<SpcnSpec, ConfigError> {
@@ -73,7 +73,7 @@ fn network(s: &NetworkSettings) -> Result<SpcnSpec, ConfigError> {
     );
     refuse_if(max < min, NetworkSettings::precision_max.name, why)?;
     Ok(SpcnSpec {
-        levels: FAST.into_iter().enumerate().take(s.levels).map(level).collect(),
+        levels: FAST_COEFFICIENTS.into_iter().enumerate().take(s.levels).map(level).collect(),
         slow_share: s.slow_share,
         sweeps: s.sweeps,
         feedforward: s.feedforward,
@@ -201,22 +201,22 @@ pub fn config(settings: &[(&str, &str)], seed: u64) -> Result<Config, ConfigErro
 /// "the cat that sees a dog hides", and which phrase each word belongs to.
 const WORDS: [(&str, usize); 7] =
     [("the", 0), ("cat", 0), ("that", 1), ("sees", 1), ("a", 2), ("dog", 2), ("hides", 3)];
-const UNITS: usize = 24;
-const ACTIVE: usize = 6;
+const N_UNITS: usize = 24;
+const N_ACTIVE: usize = 6;
 
 /// The gallery's drawing of grammar roles: a sentence read to the pointer's place, a sparse code for every word, and what
 /// is left of each in a fast trace.
 fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let [width, height] = canvas.size;
     let read = ((canvas.pointer_or(0.8) * WORDS.len() as f32) as usize).min(WORDS.len() - 1);
-    let (column, row) = (width / WORDS.len() as f32, (height - 4.0) / UNITS as f32);
+    let (column, row) = (width / WORDS.len() as f32, (height - 4.0) / N_UNITS as f32);
     for (i, (word, group)) in WORDS.iter().enumerate() {
-        let left = ema::retention(FAST[0], read.saturating_sub(i) as f64) as f32;
+        let left = ema::retention(FAST_COEFFICIENTS[0], read.saturating_sub(i) as f64) as f32;
         let opacity = if i > read { 0.08 } else { 0.2 + 0.8 * left };
-        for unit in ema::sparse_code(7, ema::word_id(word), UNITS, ACTIVE) {
+        for unit in ema::sparse_code(7, ema::word_id(word), N_UNITS, N_ACTIVE) {
             let y = 2.0 + row * (unit as f32 + 0.5);
             let x = column * i as f32 + 4.0;
-            drawing.path(vec![[x, y], [x + column - 8.0, y]], Ink::Group(*group).thinned(opacity), 0.7 * row);
+            drawing.path(vec![[x, y], [x + column - 8.0, y]], Ink::Group(*group).with_opacity(opacity), 0.7 * row);
         }
     }
     drawing.caption = format!("a trace after “{}”: who did it?", WORDS[read].0);

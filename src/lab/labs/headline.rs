@@ -132,7 +132,7 @@ fn without_sign_of_zero(text: String) -> String {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasuredNumber {
     pub value: f64,
-    /// The number of answers that a share of right ones is of, where the measurement counts them.
+    /// The number of answers of which this is the share of right ones, where the measurement counts them.
     pub answers: Option<u64>,
 }
 
@@ -152,7 +152,7 @@ impl From<f64> for MeasuredNumber {
 /// Reads the numbers of one measurement, each with the place that distinguishes it (empty if there is only one).
 pub type ReadNumbers = fn(&Payload) -> Vec<(String, MeasuredNumber)>;
 
-/// Where a headline number is found in a run's record.
+/// The place in a run's record from which a headline number is read.
 #[derive(Debug, Clone, Copy)]
 pub enum Source {
     /// The newest value of a scalar channel, changed by a function.
@@ -184,7 +184,7 @@ impl Source {
         own.into_iter().chain(self.answers_channel()).collect()
     }
 
-    /// The channel of the number of answers that a recorded share of right ones is of.
+    /// The channel that records of how many answers this is the share of right ones.
     pub fn answers_channel(&self) -> Option<&'static str> {
         (self.channel() == channels::ACCURACY && !self.is_measured()).then_some(channels::ANSWERS)
     }
@@ -225,7 +225,7 @@ macro_rules! measured {
 }
 pub(crate) use measured;
 
-/// A number that is one; `None` for NaN and the infinities.
+/// The number itself; `None` for NaN and the infinities.
 pub fn finite(value: f64) -> Option<f64> {
     Some(value).filter(|value| value.is_finite())
 }
@@ -254,7 +254,7 @@ impl<T: Into<MeasuredNumber>> IntoNumbers for Vec<(String, T)> {
 }
 
 /// The id and the place of a key: `accuracy@16` is `accuracy` at `16`.
-pub fn split(key: &str) -> (&str, &str) {
+pub fn split_key(key: &str) -> (&str, &str) {
     key.split_once('@').unwrap_or((key, ""))
 }
 
@@ -266,7 +266,7 @@ impl Headline {
 
     /// The heading of a key: "accuracy at 16 (share)".
     pub fn heading(&self, key: &str) -> String {
-        let place = match split(key).1 {
+        let place = match split_key(key).1 {
             "" => String::new(),
             place => format!(" at {place}"),
         };
@@ -283,7 +283,7 @@ impl Headline {
 impl Lab {
     /// The headline number that a key names, with or without a place.
     pub fn headline(&self, key: &str) -> Option<&'static Headline> {
-        let id = split(key).0;
+        let id = split_key(key).0;
         self.headlines.iter().find(|h| h.id == id)
     }
 }

@@ -45,7 +45,7 @@ pub struct Lesson {
     /// The text before the steps, its heading first.
     pub before: String,
     pub steps: Vec<LessonStep>,
-    /// The text after them.
+    /// The text after the steps.
     pub after: String,
 }
 
@@ -148,7 +148,7 @@ impl Check {
     }
 
     /// The condition as text: "above 0.01".
-    pub fn wanted(&self) -> String {
+    pub fn condition_text(&self) -> String {
         let parts = [("above", self.above), ("below", self.below), ("further from 0 than", self.apart)];
         let words: Vec<String> = parts.iter().filter_map(|(w, v)| v.map(|v| format!("{w} {v}"))).collect();
         words.join(" and ")
@@ -181,7 +181,7 @@ impl StepActions {
     }
 
     /// The keys of the controls that it needs.
-    pub fn needs(&self) -> impl Iterator<Item = &str> {
+    pub fn needed_controls(&self) -> impl Iterator<Item = &str> {
         self.set.keys().chain(&self.controls).map(String::as_str)
     }
 }
@@ -231,7 +231,7 @@ impl Lesson {
         let mut lesson = Self::default();
         let mut rest = text;
         let is_step = |line: &str| line.starts_with("### ");
-        lesson.before = until(&mut rest, is_step);
+        lesson.before = take_lines_until(&mut rest, is_step);
         while let Some(line) = rest.lines().next().filter(|line| is_step(line)) {
             let title = line.trim_start_matches('#').trim().to_owned();
             rest = rest[line.len()..].trim_start_matches('\n');
@@ -246,7 +246,7 @@ impl Lesson {
             };
             let does = toml::from_str(&block[..end]).map_err(|e| refused(&e.to_string()))?;
             rest = &block[end + FENCE.len()..];
-            let text = until(&mut rest, |line| is_step(line) || line.starts_with("## "));
+            let text = take_lines_until(&mut rest, |line| is_step(line) || line.starts_with("## "));
             let (text, answer) = text.split_once(ANSWER).unwrap_or((&text, ""));
             let [text, answer] = [text, answer].map(|part| part.trim().to_owned());
             lesson.steps.push(LessonStep { title, text, answer, does });
@@ -257,7 +257,7 @@ impl Lesson {
 }
 
 /// Takes the lines before the first that is wanted.
-fn until(rest: &mut &str, is_wanted: impl Fn(&str) -> bool) -> String {
+fn take_lines_until(rest: &mut &str, is_wanted: impl Fn(&str) -> bool) -> String {
     let lines = rest.split_inclusive('\n').take_while(|line| !is_wanted(line.trim_end()));
     let taken: usize = lines.map(str::len).sum();
     let (before, after) = rest.split_at(taken);
@@ -301,7 +301,7 @@ impl LessonLink {
         let mut link = Self::new(lab, step);
         for part in parts {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            match link.restrictions.take(name, value) {
+            match link.restrictions.set_pair(name, value) {
                 Ok(true) => {}
                 Ok(false) => return Err(format!(": it has an unknown part `{part}`")),
                 Err(words) => return Err(format!(": {words}")),
@@ -335,7 +335,7 @@ mod tests {
             (one.title.as_str(), one.text.as_str(), two.text.as_str()),
             ("One", "Words of one.", "Words of two.")
         );
-        assert_eq!(one.does.needs().collect::<Vec<_>>(), ["a.b"]);
+        assert_eq!(one.does.needed_controls().collect::<Vec<_>>(), ["a.b"]);
         let check = &one.does.check[0];
         assert!(check.holds(0.6) && !check.holds(0.5) && check.gives.unwrap().step == Some(7));
         assert_eq!(lesson.opening().trim_end(), "# Title\n\nBefore.");

@@ -209,12 +209,12 @@ impl Lab {
     }
 
     /// True if it makes runs of its own; false for the lab of other programs' runs, which has nothing to begin with.
-    pub fn trains(&self) -> bool {
+    pub fn makes_runs(&self) -> bool {
         !self.presets.is_empty()
     }
 
     /// The view on this lab's page that a preset brings to the front: the one that it states or is named after.
-    pub fn front(&self, preset: &str) -> Option<&'static str> {
+    pub fn front_view(&self, preset: &str) -> Option<&'static str> {
         self.preset(preset).and_then(|preset| preset.front).or_else(|| {
             let named = preset.strip_prefix(self.id)?.strip_prefix('_')?;
             self.panes.iter().map(|p| p.view).find(|view| *view == named)

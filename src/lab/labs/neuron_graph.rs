@@ -136,11 +136,11 @@ fn plan(config: &Config, s: &NeuronGraphSettings) -> Result<Plan, ConfigError> {
     Ok(Plan { probe_args_group: "graph".into(), ..training.plan(&[training.variant()?], probes)? })
 }
 
-const NODES: u32 = 36;
-const GROUPS: u32 = 3;
+const N_NODES: u32 = 36;
+const N_GROUPS: u32 = 3;
 
 fn group(i: u32) -> u32 {
-    i % GROUPS
+    i % N_GROUPS
 }
 
 /// One pair in three within a group, one in forty between groups.
@@ -151,11 +151,11 @@ fn joined(a: u32, b: u32) -> bool {
 /// The gallery's drawing of the neuron graph: a graph with three planted groups on its way from a cloud
 /// to rest, by the forces of the view.
 fn draw(canvas: &Canvas, drawing: &mut Drawing) {
-    let pairs = (0..NODES).flat_map(|a| (a + 1..NODES).map(move |b| (a, b)));
+    let pairs = (0..N_NODES).flat_map(|a| (a + 1..N_NODES).map(move |b| (a, b)));
     let edges: Vec<_> = pairs.filter(|(a, b)| joined(*a, *b)).map(|(a, b)| (a, b, 1.0)).collect();
-    let springs = Springs::new(NODES as usize, &edges);
+    let springs = Springs::new(N_NODES as usize, &edges);
     let steps = (canvas.pointer_or(1.0) * STEPS as f32) as u64;
-    let places = layout::after(steps, &springs, &ForceParams::default(), layout::start(0..NODES, 5), |_| ());
+    let places = layout::run_steps(steps, &springs, &ForceParams::default(), layout::start(0..N_NODES, 5), |_| ());
     let [left, top, right, bottom] = layout::bounds(&places);
     let [width, height] = canvas.size;
     let scale = (width / (right - left)).min((height - 12.0) / (bottom - top));
@@ -166,8 +166,8 @@ fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     };
     for (a, b, _) in &edges {
         let ink = if group(*a) == group(*b) { Ink::Group(group(*a) as usize) } else { Ink::Secondary };
-        drawing.path(vec![place(*a), place(*b)], ink.thinned(0.35), 1.0);
+        drawing.path(vec![place(*a), place(*b)], ink.with_opacity(0.35), 1.0);
     }
-    (0..NODES).for_each(|i| drawing.disc(place(i), 3.5, Ink::Group(group(i) as usize)));
-    drawing.caption = format!("{NODES} nodes in {GROUPS} planted groups, step {steps} of the layout");
+    (0..N_NODES).for_each(|i| drawing.disc(place(i), 3.5, Ink::Group(group(i) as usize)));
+    drawing.caption = format!("{N_NODES} nodes in {N_GROUPS} planted groups, step {steps} of the layout");
 }

@@ -134,7 +134,7 @@ impl OdeFlowSettings {
         Ok(ode_flow::Steering { language_steps, plus, minus, prompt, vary: vary && !published, kl })
     }
 
-    fn hybrid(&self, steering: Option<ode_flow::Steering>) -> Result<OdeFlowSpec, ConfigError> {
+    fn hybrid_spec(&self, steering: Option<ode_flow::Steering>) -> Result<OdeFlowSpec, ConfigError> {
         let ModelSettings { d_model, heads, pre, post, steps, gradient } = self.model;
         check_multiple(ModelSettings::d_model.name, d_model, heads, &format!("a multiple of `model.heads` = {heads}"))?;
         let positions = self.train.window;
@@ -142,7 +142,7 @@ impl OdeFlowSettings {
     }
 
     fn steered(&self, corpus: &CorpusSpec, published: bool) -> Result<ModelSpec, ConfigError> {
-        Ok(ModelSpec::OdeFlow(self.hybrid(Some(self.steering(corpus, published)?))?))
+        Ok(ModelSpec::OdeFlow(self.hybrid_spec(Some(self.steering(corpus, published)?))?))
     }
 
     fn variants(&self, corpus: &CorpusSpec) -> Result<Vec<Variant>, ConfigError> {
@@ -152,7 +152,7 @@ impl OdeFlowSettings {
                 vec![Variant::new("network", "network", ModelSpec::Plane(PlaneSpec { kind, target, hidden, time }))]
             }
             Task::Train => {
-                let hybrid = self.hybrid(None)?;
+                let hybrid = self.hybrid_spec(None)?;
                 let baseline = ModelSpec::PlainGpt(hybrid.baseline());
                 Variant::switched_on([
                     (self.variants.hybrid, "hybrid", "hybrid", ModelSpec::OdeFlow(hybrid)),

@@ -31,21 +31,21 @@ pub const SEED: &str = "seed";
 /// The name of the controls that views have of their own, in a link.
 pub const VIEW_CONTROLS: &str = "view_controls";
 
-const LOCK: &str = "lock";
-const HIDE: &str = "hide";
-const ANSWERS: &str = "answers";
-/// The only value of [`ANSWERS`].
-const HIDDEN: &str = "hidden";
+const LOCK_KEY: &str = "lock";
+const HIDE_KEY: &str = "hide";
+const ANSWERS_KEY: &str = "answers";
+/// The only value that [`ANSWERS_KEY`] may have.
+const HIDDEN_VALUE: &str = "hidden";
 
 impl Restrictions {
     /// Takes one `name=value` of a link. False: it is not a restriction. Errors: the name does not take this value.
-    pub fn take(&mut self, name: &str, value: &str) -> Result<bool, String> {
+    pub fn set_pair(&mut self, name: &str, value: &str) -> Result<bool, String> {
         let keys = || value.split(',').map(str::trim).filter(|key| !key.is_empty()).map(str::to_owned).collect();
         match name {
-            LOCK => self.locked = keys(),
-            HIDE => self.hidden = keys(),
-            ANSWERS if value == HIDDEN => self.hides_answers = true,
-            ANSWERS => return Err(format!("`{ANSWERS}` = `{value}`: it takes `{HIDDEN}` alone")),
+            LOCK_KEY => self.locked = keys(),
+            HIDE_KEY => self.hidden = keys(),
+            ANSWERS_KEY if value == HIDDEN_VALUE => self.hides_answers = true,
+            ANSWERS_KEY => return Err(format!("`{ANSWERS_KEY}` = `{value}`: it takes `{HIDDEN_VALUE}` alone")),
             _ => return Ok(false),
         }
         Ok(true)
@@ -53,10 +53,10 @@ impl Restrictions {
 
     /// `name=value` of each restriction, in the order of a link.
     pub fn pairs(&self) -> Vec<(&'static str, String)> {
-        let keys = [(LOCK, &self.locked), (HIDE, &self.hidden)];
+        let keys = [(LOCK_KEY, &self.locked), (HIDE_KEY, &self.hidden)];
         let mut pairs: Vec<_> =
             keys.into_iter().filter(|(_, keys)| !keys.is_empty()).map(|(name, keys)| (name, keys.join(","))).collect();
-        pairs.extend(self.hides_answers.then(|| (ANSWERS, HIDDEN.to_owned())));
+        pairs.extend(self.hides_answers.then(|| (ANSWERS_KEY, HIDDEN_VALUE.to_owned())));
         pairs
     }
 
@@ -109,7 +109,7 @@ mod tests {
     fn parse_pairs(pairs: &[(&str, &str)]) -> Result<Restrictions, String> {
         let mut all = Restrictions::default();
         for (name, value) in pairs {
-            all.take(name, value)?;
+            all.set_pair(name, value)?;
         }
         Ok(all)
     }
@@ -127,7 +127,7 @@ mod tests {
         let pairs = [("lock", "train"), ("hide", "run,probe"), ("answers", "hidden")];
         let given = parse_pairs(&pairs).unwrap().pairs();
         assert_eq!(given.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>(), pairs);
-        assert_eq!(Restrictions::default().take("train.lr", "1"), Ok(false));
+        assert_eq!(Restrictions::default().set_pair("train.lr", "1"), Ok(false));
         assert!(parse_pairs(&[("answers", "shown")]).unwrap_err().contains("takes `hidden` alone"));
     }
 

@@ -95,7 +95,7 @@ fn predictors(s: &settings::PredictorSettings, base: &SpenSpec) -> Vec<Variant> 
 
 /// The base model, widened at the same share of active units until its blocks have as many weights as the largest
 /// variant's.
-fn as_large(base: &SpenSpec, variants: &[Variant]) -> SpenSpec {
+fn widened_to_largest(base: &SpenSpec, variants: &[Variant]) -> SpenSpec {
     let weights = |v: &Variant| if let ModelSpec::Spen(spec) = &v.model { spec.block_weights() } else { 0 };
     let most = variants.iter().map(weights).max().unwrap_or(0);
     let missing = most.saturating_sub(base.block_weights());
@@ -166,7 +166,7 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
         variants.push(transformer(&variants, s.corpus.vocab, window)?);
     }
     if s.compare.as_large && has_traces {
-        let spec = as_large(&base, &variants);
+        let spec = widened_to_largest(&base, &variants);
         variants.push(Variant::new("as_large", "fixed, as large", ModelSpec::Spen(spec)));
     }
     variants.extend(over_depth);
@@ -191,27 +191,27 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
     Ok(experiment.plan(s.corpus.spec()?, &variants, probes))
 }
 
-const TOKENS: usize = 26;
+const N_TOKENS: usize = 26;
 const COEFFICIENTS: [f32; 3] = [0.5, 0.1, 0.02];
 
 /// The gallery's drawing of the EMA language model: how much of each past token three traces hold, and how much softmax
 /// attention would give it, as discs. The scores of the attention are those of a pointer that looks for one place.
 fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let [width, height] = canvas.size;
-    let sought = (canvas.pointer_or(0.3) * (TOKENS - 1) as f32).round();
-    let x = |token: usize| width * (token as f32 + 0.5) / TOKENS as f32;
+    let sought = (canvas.pointer_or(0.3) * (N_TOKENS - 1) as f32).round();
+    let x = |token: usize| width * (token as f32 + 0.5) / N_TOKENS as f32;
     let y = |row: usize| height * (row as f32 + 0.7) / 4.4;
-    let largest = (0.46 * width / TOKENS as f32).min(0.1 * height);
+    let largest = (0.46 * width / N_TOKENS as f32).min(0.1 * height);
     let radius = |share: f32| largest * share.sqrt();
     for (row, a) in COEFFICIENTS.into_iter().enumerate() {
-        for token in 0..TOKENS {
-            let back = (TOKENS - 1 - token) as i32;
+        for token in 0..N_TOKENS {
+            let back = (N_TOKENS - 1 - token) as i32;
             drawing.disc([x(token), y(row)], radius((1.0 - a).powi(back)), Ink::Trace(row));
         }
     }
-    let weights: Vec<f32> = (0..TOKENS).map(|token| (-0.9 * (token as f32 - sought).powi(2)).exp()).collect();
+    let weights: Vec<f32> = (0..N_TOKENS).map(|token| (-0.9 * (token as f32 - sought).powi(2)).exp()).collect();
     for (token, weight) in weights.into_iter().enumerate() {
-        drawing.disc([x(token), y(3)], radius(weight).max(1.0), Ink::Warm.thinned(0.25 + 0.75 * weight));
+        drawing.disc([x(token), y(3)], radius(weight).max(1.0), Ink::Warm.with_opacity(0.25 + 0.75 * weight));
     }
     drawing.caption = "what is left of each token: traces fade alike, attention chooses".to_owned();
 }

@@ -124,8 +124,8 @@ fn plan(config: &Config, s: &SynapsesSettings) -> Result<Plan, ConfigError> {
     Ok(plan)
 }
 
-const ROWS: usize = 7;
-const COLS: usize = 24;
+const N_ROWS: usize = 7;
+const N_COLS: usize = 24;
 /// Share of a synapse that is left after a word.
 const RETENTION: f32 = 0.85;
 /// Neurons that a word lights, at the side and on top; the first comes back again and again.
@@ -145,14 +145,14 @@ fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let read = 1 + (canvas.pointer_or(0.7) * (TEXT.len() - 1) as f32).round() as usize;
     let (y, x) = LIT_NEURONS[TEXT[read - 1]];
     let [width, height] = canvas.size;
-    let step = (width / (COLS + 1) as f32).min(height / (ROWS + 1) as f32);
+    let step = (width / (N_COLS + 1) as f32).min(height / (N_ROWS + 1) as f32);
     let [cx, cy] = canvas.centre();
     let place = |row: usize, col: usize| {
-        [cx + step * (col as f32 - 0.5 * COLS as f32), cy + step * (row as f32 - 0.5 * ROWS as f32)]
+        [cx + step * (col as f32 - 0.5 * N_COLS as f32), cy + step * (row as f32 - 0.5 * N_ROWS as f32)]
     };
     let fill = |fires: bool| if fires { Ink::Fast } else { Ink::Panel };
-    (0..ROWS).for_each(|r| drawing.node(place(r + 1, 0), 0.22 * step, fill(y.contains(&r))));
-    (0..COLS).for_each(|c| drawing.node(place(0, c + 1), 0.22 * step, fill(x.contains(&c))));
+    (0..N_ROWS).for_each(|r| drawing.node(place(r + 1, 0), 0.22 * step, fill(y.contains(&r))));
+    (0..N_COLS).for_each(|c| drawing.node(place(0, c + 1), 0.22 * step, fill(x.contains(&c))));
     let sigma = synapses(&TEXT[..read]);
     let most = sigma.iter().flatten().fold(0f32, |most, s| most.max(*s));
     let mut ringed = false;
@@ -160,7 +160,7 @@ fn draw(canvas: &Canvas, drawing: &mut Drawing) {
         for (c, s) in row.iter().enumerate() {
             let at = place(r + 1, c + 1);
             drawing.disc(at, 1.0, Ink::Line);
-            drawing.disc(at, 0.4 * step * (s / most).sqrt(), Ink::Warm.thinned(s / most));
+            drawing.disc(at, 0.4 * step * (s / most).sqrt(), Ink::Warm.with_opacity(s / most));
             if *s == most && !ringed {
                 drawing.ring(at, 0.5 * step, Ink::Accent, 1.5);
                 ringed = true;
@@ -170,8 +170,8 @@ fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     drawing.caption = format!("\u{3c3} \u{2190} {RETENTION} \u{3c3} + y x\u{1d40}, after {}", counted(read, "word"));
 }
 
-fn synapses(text: &[usize]) -> [[f32; COLS]; ROWS] {
-    let mut sigma = [[0f32; COLS]; ROWS];
+fn synapses(text: &[usize]) -> [[f32; N_COLS]; N_ROWS] {
+    let mut sigma = [[0f32; N_COLS]; N_ROWS];
     for word in text {
         let (y, x) = LIT_NEURONS[*word];
         sigma.iter_mut().flatten().for_each(|s| *s *= RETENTION);

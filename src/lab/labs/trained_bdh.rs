@@ -88,23 +88,23 @@ fn probes(s: &TrainedBdhSettings) -> Vec<ProbeSchedule> {
 }
 
 /// Tokens and layers of the drawing.
-const TOKENS: usize = 11;
-const LAYERS: usize = 6;
+const N_TOKENS: usize = 11;
+const N_LAYERS: usize = 6;
 
 /// The gallery's drawing of a trained BDH: a text read through layers, each of which is surer of what comes next, up to
 /// the pointer's place.
 fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let [width, height] = canvas.size;
-    let read = ((canvas.pointer_or(0.72) * TOKENS as f32) as usize).min(TOKENS - 1);
-    let (column, row) = (width / TOKENS as f32, (height - 6.0) / (LAYERS + 1) as f32);
+    let read = ((canvas.pointer_or(0.72) * N_TOKENS as f32) as usize).min(N_TOKENS - 1);
+    let (column, row) = (width / N_TOKENS as f32, (height - 6.0) / (N_LAYERS + 1) as f32);
     let centre =
         |token: usize, layer: usize| [column * (token as f32 + 0.5), height - 3.0 - row * (layer as f32 + 0.5)];
-    for token in 0..TOKENS {
-        for layer in 0..=LAYERS {
+    for token in 0..N_TOKENS {
+        for layer in 0..=N_LAYERS {
             // surer with every layer, and the sooner the more has been read
-            let sure = (layer as f32 / LAYERS as f32).powf(0.6 + 2.4 / (token as f32 + 1.0));
+            let sure = (layer as f32 / N_LAYERS as f32).powf(0.6 + 2.4 / (token as f32 + 1.0));
             let ink = Ink::Raised.mixed(Ink::Accent, sure);
-            let ink = if token > read { Ink::Line.thinned(0.5) } else { ink };
+            let ink = if token > read { Ink::Line.with_opacity(0.5) } else { ink };
             let [x, y] = centre(token, layer);
             drawing.path(vec![[x - column * 0.36, y], [x + column * 0.36, y]], ink, row * 0.62);
         }

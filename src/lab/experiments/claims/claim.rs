@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{PlannedVariants, Rule, refuse};
+use super::rule::{PlannedVariants, Rule, refuse_if};
 use crate::{
     experiments::{run_terms::loss_unit, short_number::short},
     files::sha256,
@@ -15,7 +15,7 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub struct PaperFile {
     pub title: String,
-    /// "arXiv 2606.16730".
+    /// For example "arXiv 2606.16730".
     pub source: String,
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
@@ -34,7 +34,7 @@ pub struct Claim {
     /// The paper's own words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub quote: String,
-    /// The claim in a sentence of ours, where no source can be quoted.
+    /// The claim in our own words, where no source can be quoted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sentence: String,
     /// The place in the paper, such as "Table 2" or "section 4.2".
@@ -57,15 +57,16 @@ pub struct Claim {
     pub open: Option<String>,
     /// The test of this repository that holds it, where it is mathematics or a count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<HeldBy>,
+    pub held: Option<TestLocation>,
     /// The strongest other explanation of a result in its favour.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub counter: String,
     /// The finding that would refute the claim.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub turns: String,
-    /// The reason why its runs do not test it: its premise is not met, or no run could decide. Whatever their numbers give, it
-    /// cannot be told. The rule's hash leaves it out, as it is about the result.
+    /// The reason why its runs do not test it: its premise is not met, or no run could decide. The verdict is then
+    /// "cannot be told", whatever the numbers are. The hash of the rule leaves this field out, because it is about the
+    /// result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untested: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,14 +76,14 @@ pub struct Claim {
 /// A test by its file and its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct HeldBy {
+pub struct TestLocation {
     /// The path from the repository's root.
     pub file: String,
     pub test: String,
 }
 
-/// The terms of a claim that are treated apart: with other settings its runs would have had other numbers, and a reason why they do
-/// not test it takes their verdict.
+/// Two terms of a claim need separate treatment: with other settings its runs would have had other numbers, and a
+/// reason why they do not test it replaces their verdict.
 pub(super) const SETTINGS: &str = "settings";
 pub(super) const UNTESTED: &str = "untested";
 
@@ -90,7 +91,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// "about 5 hours of two cores".
+/// For example "about 5 hours of two cores".
 pub(super) fn time_label(hours: f64) -> String {
     let unit = if hours == 1.0 { "hour" } else { "hours" };
     format!("about {} {unit} of two cores", short(hours))
@@ -118,7 +119,7 @@ impl Tier {
     }
 
     /// Said with every verdict of runs.
-    pub fn scale(self) -> &'static str {
+    pub fn scale_label(self) -> &'static str {
         match self {
             Self::Exact => "at the paper's scale",
             Self::Scaled => "at our scale",
@@ -127,7 +128,7 @@ impl Tier {
     }
 }
 
-/// Why a file of claims is none.
+/// The reason why a file of claims cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
     #[error("claims/{paper}.toml cannot be read: {source}")]
@@ -158,8 +159,8 @@ impl PaperFile {
 }
 
 impl Claim {
-    /// The words that make the claim: the quote, or the sentence of ours in its place.
-    pub fn words(&self) -> &str {
+    /// The statement of the claim: its quote, or our own sentence where no source can be quoted.
+    pub fn wording(&self) -> &str {
         if self.sentence.is_empty() { &self.quote } else { &self.sentence }
     }
 
@@ -173,17 +174,17 @@ impl Claim {
         Some(self.number.as_str()).filter(|number| !matches!(*number, "" | "no number"))
     }
 
-    /// "about 5 hours of two cores".
+    /// For example "about 5 hours of two cores".
     pub fn time_label(&self) -> Option<String> {
         self.hours.map(time_label)
     }
 
     /// SHA-256, by name, of each part by which its runs are judged or read that the rule's hash leaves out. A result keeps them,
     /// so that a later edit shows.
-    pub fn terms(&self) -> BTreeMap<String, String> {
+    pub fn term_hashes(&self) -> BTreeMap<String, String> {
         let settings = self.rule.as_ref().and_then(|rule| rule.settings_text().ok()).unwrap_or_default();
         let texts = [
-            ("quote", self.words()),
+            ("quote", self.wording()),
             (SETTINGS, settings.as_str()),
             ("tier", self.tier.label()),
             ("turns", self.turns.as_str()),
@@ -195,29 +196,29 @@ impl Claim {
     /// Refuses a claim that says too little, or whose rule no lab can follow.
     fn check(&self, planned: &mut PlannedVariants) -> Result<(), String> {
         let is_plain = !self.id.is_empty() && self.id.chars().all(|c| c.is_ascii_alphanumeric());
-        refuse(!is_plain, "has no plain id: give letters and digits, such as A1")?;
-        for (key, text) in [("title", self.title.as_str()), ("place", self.place.as_str()), ("quote", self.words())] {
-            refuse(text.trim().is_empty(), &format!("has an empty `{key}`"))?;
+        refuse_if(!is_plain, "has no plain id: give letters and digits, such as A1")?;
+        for (key, text) in [("title", self.title.as_str()), ("place", self.place.as_str()), ("quote", self.wording())] {
+            refuse_if(text.trim().is_empty(), &format!("has an empty `{key}`"))?;
         }
         let has_both = !self.quote.is_empty() && !self.sentence.is_empty();
-        refuse(has_both, "has `quote` and `sentence`: leave out the sentence where its source can be quoted")?;
+        refuse_if(has_both, "has `quote` and `sentence`: leave out the sentence where its source can be quoted")?;
         let reasons = [self.rule.is_some() || self.needs.is_some(), self.open.is_some(), self.held.is_some()];
         let has_one = reasons.iter().filter(|given| **given).count() == 1;
-        refuse(!has_one, "needs `rule`, perhaps with `needs`, or one of `needs`, `open` and `held`")?;
+        refuse_if(!has_one, "needs `rule`, perhaps with `needs`, or one of `needs`, `open` and `held`")?;
         let is_no_time = |hours: f64| self.rule.is_none() || !hours.is_finite() || hours <= 0.0;
         let no_time = "has `hours` that are not a number above 0, or no rule whose runs could take them";
-        refuse(self.hours.is_some_and(is_no_time), no_time)?;
+        refuse_if(self.hours.is_some_and(is_no_time), no_time)?;
         let is_no_reason = |why: &str| self.rule.is_none() || why.trim().is_empty();
         let no_reason = "has `untested` without a reason, or without a rule whose runs do not test it";
-        refuse(self.untested.as_deref().is_some_and(is_no_reason), no_reason)?;
+        refuse_if(self.untested.as_deref().is_some_and(is_no_reason), no_reason)?;
         let has_published = self.rule.as_ref().is_some_and(|rule| rule.published.is_some());
-        refuse(
+        refuse_if(
             self.off_scale && !has_published,
             "has `off_scale`, and no rule with a `published` that could be off it",
         )?;
         let Some(rule) = &self.rule else { return Ok(()) };
         let is_silent = self.counter.trim().is_empty() || self.turns.trim().is_empty();
-        refuse(is_silent, "has a rule, so that it needs `counter` and `turns`")?;
+        refuse_if(is_silent, "has a rule, so that it needs `counter` and `turns`")?;
         rule.check(planned)
     }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum Statistic {
     /// The mean over seeds of one number less the other.
     PairedDifference,
-    /// The mean over seeds of the area between the curves of both numbers: the mean over the recorded steps of one less the
-    /// other.
+    /// The mean over seeds of the area between two curves, which is the mean over the recorded steps of the first
+    /// number minus the second.
     Area,
     /// One number over the other: the geometric mean over seeds, with an interval on the scale of logarithms.
     Ratio,
@@ -64,7 +64,7 @@ impl Region {
         self.above.is_none_or(|above| value > above) && self.below.is_none_or(|below| value < below)
     }
 
-    /// "above 0.1", "between -0.01 and 0.01".
+    /// For example "above 0.1", "between -0.01 and 0.01".
     pub fn label(&self) -> String {
         match (self.above, self.below) {
             (Some(above), Some(below)) => format!("between {above} and {below}"),

@@ -34,7 +34,7 @@ pub struct SeedSteps {
 /// The numbers of one run at its recorded steps.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunSteps {
-    /// The setting that varies.
+    /// The value of the setting that varies; `None` where none does.
     pub at: Option<f64>,
     pub numbers: BTreeMap<u64, PointNumbers>,
 }
@@ -91,7 +91,7 @@ impl Rule {
         let is_common = |step: &u64| others.iter().all(|run| run.numbers.contains_key(step));
         let steps = first.numbers.keys().copied().filter(is_common);
         let whole: Vec<StepValues> = steps.filter_map(|step| self.values_at(series, step)).collect();
-        let curve = thinned(whole, self.at);
+        let curve = downsampled(whole, self.at);
         if self.curve_problem(&curve, judged).is_some() { vec![] } else { curve }
     }
 
@@ -218,21 +218,21 @@ impl Rule {
     /// The sides on which the intervals lie over steps: "from step 0 beyond the bound; from step 40 within the bound".
     /// Long ones end with the number of further changes of side.
     pub fn side_changes_label(&self, effects: &[EffectPoint]) -> String {
-        const SHOWN: usize = 4;
+        const MAX_SHOWN: usize = 4;
         let place = |point: &EffectPoint| IntervalPlace::new(&self.stands, point.interval);
         let turns: Vec<&EffectPoint> =
             effects.chunk_by(|a, b| place(a) == place(b)).filter_map(<[EffectPoint]>::first).collect();
         let words = |point: &&EffectPoint| format!("from step {} {}", point.at, place(point).label());
-        let mut all: Vec<String> = turns.iter().take(SHOWN).map(words).collect();
-        if turns.len() > SHOWN {
-            all.push(format!("and {}", counted(turns.len() - SHOWN, "more turn")));
+        let mut all: Vec<String> = turns.iter().take(MAX_SHOWN).map(words).collect();
+        if turns.len() > MAX_SHOWN {
+            all.push(format!("and {}", counted(turns.len() - MAX_SHOWN, "more turn")));
         }
         all.join("; ")
     }
 }
 
 /// Keeps at most [`MAX_STEPS`] evenly spaced steps, with the first, the last and that of a rule.
-fn thinned(whole: Vec<StepValues>, at: Option<u64>) -> Vec<StepValues> {
+fn downsampled(whole: Vec<StepValues>, at: Option<u64>) -> Vec<StepValues> {
     let Some(last) = whole.len().checked_sub(1).filter(|_| whole.len() > MAX_STEPS) else { return whole };
     let asked = at.and_then(|at| whole.iter().position(|point| point.step == at));
     let spaces = MAX_STEPS - 1 - usize::from(asked.is_some());

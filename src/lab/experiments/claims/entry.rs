@@ -8,7 +8,7 @@ use super::{
     criterion::{Region, Statistic, Verdict},
     curve::EffectPoint,
     ledger::{ClaimStanding, Judgement, Ledger, LedgerRow, Paper, Problem},
-    result::{ResultProvenance, first_digits},
+    result::{ResultProvenance, short_hash},
     rule::Rule,
     statistics::Outcome,
 };
@@ -44,10 +44,11 @@ pub struct ClaimEntry {
     pub missing: Vec<u64>,
     /// The seed with which the rule begins.
     pub first_seed: Option<u64>,
-    /// The hash of the rule as it is, and as it was when the runs were made.
+    /// The hash of the present rule, and that of the rule when the runs were made.
     pub hash: String,
     pub run_hash: Option<String>,
-    /// True if the stored result has the [terms](Claim::terms) of the claim, and the names of those that were recorded after its runs.
+    /// True if the stored result has the [terms](Claim::term_hashes) of the claim, and the names of those that were
+    /// recorded after its runs.
     pub has_terms: bool,
     pub late_terms: Vec<String>,
     /// The lab of the rule's base, and the link that opens it with the settings of the first run.
@@ -108,7 +109,7 @@ impl Judgement {
         if rule.statistic == Statistic::SpreadRatio { &[] } else { &self.values }
     }
 
-    /// "seed 7: 0.002, seed 8: 0.0021".
+    /// For example "seed 7: 0.002, seed 8: 0.0021".
     pub fn values_label(&self) -> String {
         self.values.iter().map(|(seed, value)| format!("seed {seed}: {}", short(*value))).collect::<Vec<_>>().join(", ")
     }
@@ -118,14 +119,14 @@ impl Judgement {
     pub fn extent(&self, rule: &Rule) -> Option<(f64, f64)> {
         let interval = self.outcome.map(|outcome| [outcome.interval.0, outcome.interval.1]);
         let marks = [rule.stands.above, rule.stands.below, rule.published_on_scale()].into_iter().flatten();
-        padded(self.dots(rule).iter().map(|(_, value)| *value).chain(interval.into_iter().flatten()).chain(marks))
+        padded_range(self.dots(rule).iter().map(|(_, value)| *value).chain(interval.into_iter().flatten()).chain(marks))
     }
 
-    /// The effects over steps, and over the setting along which they run; without those that are fewer than two.
+    /// The curves of effects over steps and over the setting that varies, without curves of fewer than two points.
     pub fn curves<'a>(&'a self, rule: &'a Rule) -> Vec<EffectCurve<'a>> {
         let bounds = [rule.stands.above, rule.stands.below].into_iter().flatten();
         let turns = rule.side_changes_label(&self.curve);
-        let over_steps = padded(ends_of(&self.curve).chain(bounds.clone())).map(|ends| EffectCurve {
+        let over_steps = padded_range(ends_of(&self.curve).chain(bounds.clone())).map(|ends| EffectCurve {
             points: &self.curve,
             setting: None,
             quantity: rule.statistic.label().to_owned(),
@@ -137,27 +138,32 @@ impl Judgement {
         // an effect at a size may lie where the claim stands; the numbers along which a slope runs are not effects
         let is_of_sizes = rule.sizes.is_some();
         let bounds = bounds.filter(|_| is_of_sizes);
-        let over_setting = rule.axis().zip(padded(ends_of(&self.along_axis).chain(bounds))).map(|(axis, ends)| {
-            let sides = rule.sides_label(&self.along_axis).map_or(String::new(), |sides| format!(": {sides}"));
-            EffectCurve {
-                points: &self.along_axis,
-                setting: Some(axis),
-                quantity: match (is_of_sizes, &rule.beside) {
-                    (true, _) => rule.statistic.label().to_owned(),
-                    (false, None) => rule.read.clone(),
-                    (false, Some(beside)) => format!("{} beside {beside}", rule.read),
-                },
-                ends,
-                region: is_of_sizes.then_some(&rule.stands),
-                label: format!("over {axis}: {}", rule.points_label(&self.along_axis)),
-                caption: match is_of_sizes {
-                    true => {
-                        format!("Over {axis}, each with the interval of that size alone; the largest is judged{sides}.")
-                    }
-                    false => format!("Over {axis}, mean of the seeds with the interval of each value alone{sides}."),
-                },
-            }
-        });
+        let over_setting =
+            rule.axis().zip(padded_range(ends_of(&self.along_axis).chain(bounds))).map(|(axis, ends)| {
+                let sides = rule.sides_label(&self.along_axis).map_or(String::new(), |sides| format!(": {sides}"));
+                EffectCurve {
+                    points: &self.along_axis,
+                    setting: Some(axis),
+                    quantity: match (is_of_sizes, &rule.beside) {
+                        (true, _) => rule.statistic.label().to_owned(),
+                        (false, None) => rule.read.clone(),
+                        (false, Some(beside)) => format!("{} beside {beside}", rule.read),
+                    },
+                    ends,
+                    region: is_of_sizes.then_some(&rule.stands),
+                    label: format!("over {axis}: {}", rule.points_label(&self.along_axis)),
+                    caption: match is_of_sizes {
+                        true => {
+                            format!(
+                                "Over {axis}, each with the interval of that size alone; the largest is judged{sides}."
+                            )
+                        }
+                        false => {
+                            format!("Over {axis}, mean of the seeds with the interval of each value alone{sides}.")
+                        }
+                    },
+                }
+            });
         over_steps.into_iter().chain(over_setting).filter(|curve| curve.points.len() > 1).collect()
     }
 
@@ -234,10 +240,10 @@ fn ends_of(points: &[EffectPoint]) -> impl Iterator<Item = f64> {
 }
 
 /// The range of the finite values, with room at both ends; `None` without a value.
-fn padded(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+fn padded_range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let finite = values.filter(|value| value.is_finite());
     let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-    // a single value is put in the middle
+    // a single value lies in the middle of the range
     let room = if low < high { MARGIN * (high - low) } else { Some(low.abs()).filter(|v| *v > 0.0).unwrap_or(1.0) };
     (low <= high).then_some((low - room, high + room))
 }
@@ -290,7 +296,8 @@ impl ClaimEntry {
         self.standing.verdict_label(self.claim.tier)
     }
 
-    /// All that is known of it besides the paper's words, each under its name; first why its runs do not test it, where it is so.
+    /// Returns every known fact about the claim except the quoted text, each with its name. If its runs do not test the
+    /// claim, the reason comes first.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let claim = &self.claim;
         let mut facts: Vec<(&'static str, String)> = vec![];
@@ -351,7 +358,7 @@ impl ClaimEntry {
 
     /// Says whether rule, terms and numbers are those of the verdict that is stored.
     fn edits_label(&self) -> String {
-        let (now, then) = (first_digits(&self.hash), self.run_hash.as_deref().map_or("", first_digits));
+        let (now, then) = (short_hash(&self.hash), self.run_hash.as_deref().map_or("", short_hash));
         let edits = match self.problems.is_empty() {
             true if self.has_terms => format!("neither the rule ({now}), its terms nor the numbers"),
             true => format!("neither the rule ({now}) nor the numbers"),
@@ -457,9 +464,9 @@ mod tests {
     /// Equal values have a picture as well, as the caption below it says.
     #[test]
     fn a_range_holds_a_single_value() {
-        assert_eq!(padded([0.0, 0.0].into_iter()), Some((-1.0, 1.0)));
-        assert_eq!(padded([2.0].into_iter()), Some((0.0, 4.0)));
-        assert_eq!(padded(std::iter::empty()), None);
+        assert_eq!(padded_range([0.0, 0.0].into_iter()), Some((-1.0, 1.0)));
+        assert_eq!(padded_range([2.0].into_iter()), Some((0.0, 4.0)));
+        assert_eq!(padded_range(std::iter::empty()), None);
     }
 
     /// A fact of the card of X1.

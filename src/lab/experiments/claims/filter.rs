@@ -33,7 +33,7 @@ impl FilteredRow for ClaimEntry {
     fn mentions(&self, words: &str) -> bool {
         let claim = &self.claim;
         let texts = [&claim.id, &claim.title, &claim.place, &claim.number, &claim.counter, &claim.turns];
-        let mut texts = texts.map(String::as_str).into_iter().chain([claim.words()]).chain(claim.untested.as_deref());
+        let mut texts = texts.map(String::as_str).into_iter().chain([claim.wording()]).chain(claim.untested.as_deref());
         texts.any(|text| text.to_lowercase().contains(words))
     }
 
@@ -54,7 +54,7 @@ impl FilteredRow for ClaimEntry {
         Some(match key {
             "id" => claim.id.clone(),
             "title" => claim.title.clone(),
-            "quote" => claim.words().to_owned(),
+            "quote" => claim.wording().to_owned(),
             "place" => claim.place.clone(),
             "paper" => self.paper.clone(),
             "tier" => claim.tier.label().to_owned(),

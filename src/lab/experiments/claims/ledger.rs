@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    claim::{Claim, ClaimError, HeldBy, PaperFile, Tier, time_label},
+    claim::{Claim, ClaimError, PaperFile, TestLocation, Tier, time_label},
     criterion::Verdict,
     curve::{EffectPoint, ROUNDING},
     result::ClaimResult,
@@ -80,7 +80,7 @@ pub enum ClaimStanding {
     /// The claim has no rule yet.
     Open(String),
     /// A test in this repository checks the claim.
-    Held(HeldBy),
+    Held(TestLocation),
     /// The claim has a rule but no runs, which would take this many hours on two cores.
     NotRun {
         hours: Option<f64>,
@@ -112,7 +112,9 @@ impl ClaimStanding {
     /// The standing with the scale of the runs of a verdict: "stands, at our scale".
     pub fn verdict_label(&self, tier: Tier) -> String {
         match self {
-            Self::Judged(judged) if !judged.is_rule_changed => format!("{}, {}", judged.verdict.label(), tier.scale()),
+            Self::Judged(judged) if !judged.is_rule_changed => {
+                format!("{}, {}", judged.verdict.label(), tier.scale_label())
+            }
             other => other.label(),
         }
     }

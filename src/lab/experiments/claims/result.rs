@@ -15,9 +15,9 @@ use crate::{files::sha256, telemetry::number};
 #[serde(deny_unknown_fields)]
 pub struct ClaimResult {
     pub claim: String,
-    /// The hash of the rule as it was when the runs were made.
+    /// The hash that the rule had when the runs were made.
     pub rule: String,
-    /// [`Claim::terms`] when the result was made; empty in results of versions that did not record them.
+    /// [`Claim::term_hashes`] when the result was made; empty in results of versions that did not record them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub terms: BTreeMap<String, String>,
     /// The names of those terms that were recorded after the runs, so that they may not be those by which these were made.
@@ -98,21 +98,21 @@ pub struct ResultProvenance {
 }
 
 /// Digits of a commit or a hash that tell it from others.
-const DIGITS: usize = 8;
+const SHORT_HASH_LEN: usize = 8;
 
-pub(super) fn first_digits(hash: &str) -> &str {
-    hash.get(..DIGITS).unwrap_or(hash)
+pub(super) fn short_hash(hash: &str) -> &str {
+    hash.get(..SHORT_HASH_LEN).unwrap_or(hash)
 }
 
 impl ResultProvenance {
     /// "Orrery 0.3.0 at 01234567, 2 cores of AMD EPYC", "Orrery 0.3.0 (commit not recorded), 2 cores of AMD EPYC".
     pub fn label(&self) -> String {
-        let commit = self.commit.as_deref().map(|commit| format!("at {}", first_digits(commit)));
+        let commit = self.commit.as_deref().map(|commit| format!("at {}", short_hash(commit)));
         let commit = commit.unwrap_or_else(|| "(commit not recorded)".to_owned());
         format!("Orrery {} {commit}, {}", self.version, self.machine())
     }
 
-    /// "2 cores of AMD EPYC", "cuda:0 beside 16 cores of Intel Xeon".
+    /// For example "2 cores of AMD EPYC", "cuda:0 beside 16 cores of Intel Xeon".
     pub fn machine(&self) -> String {
         let beside = self.device.as_ref().map_or(String::new(), |device| format!("{device} beside "));
         format!("{beside}{} cores of {}", self.cores, self.cpu)
@@ -141,7 +141,7 @@ impl ClaimResult {
         sha256(&format!("{head}\n  \"seeds\": {seeds}"))
     }
 
-    /// This with the digest of its numbers, as they are when it is made.
+    /// Adds the digest of the numbers, computed when the result is made, so that later edits can be noticed.
     pub fn with_digest(self) -> Self {
         Self { digest: Some(self.numbers_digest()), ..self }
     }
@@ -157,14 +157,14 @@ impl ClaimResult {
 
     /// The recorded terms that the claim no longer has, by name.
     pub fn edited_terms(&self, claim: &Claim) -> Vec<&str> {
-        let now = claim.terms();
+        let now = claim.term_hashes();
         let edited = self.terms.iter().filter(|(name, digest)| now.get(*name) != Some(*digest));
         edited.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// This with the terms that its claim has now, where it has none or, if `renews_texts`, where texts of the claim were edited
-    /// since. It names those that came after its runs. The settings of runs are not renewed, and a result of another rule stays as
-    /// it is.
+    /// Adds the current terms of the claim if the result has none; if `renews_texts`, also replaces texts of the claim
+    /// that were edited since. The names of these later terms are recorded. The settings of runs are never renewed, and
+    /// a result of another rule is returned unchanged.
     pub fn with_late_terms(mut self, claim: &Claim, renews_texts: bool) -> Self {
         let is_late = |name: &String, now: &String| match self.terms.get(name) {
             Some(then) => renews_texts && name != SETTINGS && then != now,
@@ -172,7 +172,7 @@ impl ClaimResult {
         };
         let is_of_rule = claim.rule.as_ref().is_some_and(|rule| rule.hash() == self.rule);
         let late: BTreeMap<String, String> =
-            claim.terms().into_iter().filter(|(name, now)| is_of_rule && is_late(name, now)).collect();
+            claim.term_hashes().into_iter().filter(|(name, now)| is_of_rule && is_late(name, now)).collect();
         if late.is_empty() {
             return self;
         }

@@ -46,7 +46,7 @@ pub struct Rule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_steps: Option<OverSteps>,
     pub statistic: Statistic,
-    /// The confidence of the interval, and one less the share of errors that Holm's correction holds.
+    /// The confidence level of the interval; 1 minus this is the family-wise error rate of Holm's correction.
     #[serde(default = "default_confidence")]
     pub confidence: f64,
     /// The paper's number on the scale of the statistic.
@@ -145,7 +145,7 @@ impl Rule {
 
     /// The sweep that makes its runs. Rules that need the same runs, up to their seeds, have sweeps of the same name.
     pub fn sweep(&self, seeds: Seeds) -> Result<SweepFile, String> {
-        let (_, config) = self.resolved()?;
+        let (_, config) = self.lab_and_config()?;
         let key = TrainSettings::steps.name;
         let steps = self.steps.map_or_else(|| config.get(key).cloned(), |steps| Some(Value::Int(steps as i64)));
         let steps = steps.ok_or_else(|| format!("names `{}`, which trains nothing", self.base))?;
@@ -167,7 +167,7 @@ impl Rule {
             file.set.insert(key.to_owned(), steps);
         }
         file.axes.insert(axis.to_owned(), AxisFile::List(values));
-        // without its seeds: those that are asked for later are added to the runs that are there
+        // the hash leaves out the seeds, because runs of further seeds are added to those that exist
         let hash = sha256(&SweepFile { seeds: None, ..file.clone() }.to_toml()?);
         file.name = Some(format!("{}-{}", self.base, &hash[..8]));
         Ok(file)
@@ -206,7 +206,7 @@ impl Rule {
     }
 
     pub fn first_run(&self) -> Result<Config, String> {
-        let (lab, mut config) = self.resolved()?;
+        let (lab, mut config) = self.lab_and_config()?;
         let knobs = (lab.knobs)();
         let steps = self.steps.map(|steps| (TrainSettings::steps.name, Value::Int(steps as i64)));
         let set = self.set.iter().map(|(key, value)| (key.as_str(), value.clone()));
@@ -220,7 +220,7 @@ impl Rule {
     /// The settings of its first run that are not the defaults of its lab, with lab and seed: JSON in the order of their keys.
     /// A setting that is added to the lab later does not change it.
     pub fn settings_text(&self) -> Result<String, String> {
-        let ((lab, _), config) = (self.resolved()?, self.first_run()?);
+        let ((lab, _), config) = (self.lab_and_config()?, self.first_run()?);
         let defaults = Config::defaults(lab.id, &(lab.knobs)());
         let is_set = |(key, value): &(&str, &Value)| defaults.get(key) != Some(*value);
         let set: BTreeMap<&str, &Value> = config.iter().filter(is_set).collect();
@@ -265,7 +265,7 @@ impl Rule {
     }
 
     /// The lab and the settings of its base.
-    fn resolved(&self) -> Result<(&'static Lab, Config), String> {
+    fn lab_and_config(&self) -> Result<(&'static Lab, Config), String> {
         if let Some(lab) = self.lab() {
             return Ok((lab, lab.config(Some(&self.base)).map_err(|e| e.to_string())?));
         }
@@ -275,8 +275,8 @@ impl Rule {
 
     /// The two numbers that it compares.
     pub fn numbers(&self) -> Result<(VariantNumber<'_>, Option<VariantNumber<'_>>), String> {
-        let beside = self.beside.as_deref().map(parsed).transpose()?;
-        Ok((parsed(&self.read)?, beside))
+        let beside = self.beside.as_deref().map(parse_variant_number).transpose()?;
+        Ok((parse_variant_number(&self.read)?, beside))
     }
 
     /// Checks it against the labs; the error is a phrase that follows the claim's id. Runs that several rules ask for
@@ -287,27 +287,27 @@ impl Rule {
             return Err(format!("has a confidence of {}; give .5 to 1, such as .95", self.confidence));
         }
         let (asks, is_at, is_over_steps) = (self.ask.is_some(), self.at.is_some(), self.over_steps.is_some());
-        refuse(!asks && !self.args.is_empty(), "has `args` and asks nothing: give `ask`, the name of a probe")?;
+        refuse_if(!asks && !self.args.is_empty(), "has `args` and asks nothing: give `ask`, the name of a probe")?;
         let at_the_end = "has `ask` and `at` or `over_steps`: probes are asked at the end of a run";
-        refuse(asks && (is_at || is_over_steps), at_the_end)?;
-        refuse(is_at && is_over_steps, "has `at` and `over_steps`: leave one out")?;
+        refuse_if(asks && (is_at || is_over_steps), at_the_end)?;
+        refuse_if(is_at && is_over_steps, "has `at` and `over_steps`: leave one out")?;
         let is_every_of_one = self.counted.is_some() && self.beside.is_none();
         let is_every = self.over_steps == Some(OverSteps::Every);
         let of_one = "has `over_steps = \"every\"`, which is for a count of one number";
-        refuse(is_every && !is_every_of_one, of_one)?;
+        refuse_if(is_every && !is_every_of_one, of_one)?;
         let is_of_one_field = asks && self.over.is_none() && self.beside.is_none();
         let of_one_field = "has `along`, which is for one field of an answer: give `ask`, no `over` and no `beside`";
-        refuse(self.along.is_some() && !is_of_one_field, of_one_field)?;
+        refuse_if(self.along.is_some() && !is_of_one_field, of_one_field)?;
         if let Some(sizes) = &self.sizes {
             let is_along = self.over.is_some() || self.along.is_some();
-            refuse(is_along, "has `sizes` and `over` or `along`: leave one out")?;
+            refuse_if(is_along, "has `sizes` and `over` or `along`: leave one out")?;
             let numbers: Vec<f64> = sizes.values.iter().filter_map(Value::as_f64).collect();
             let differ = numbers.len() == sizes.values.len() && numbers.iter().any(|n| Some(n) != numbers.first());
-            refuse(!differ, "needs two different numbers or more in `sizes`")?;
+            refuse_if(!differ, "needs two different numbers or more in `sizes`")?;
         }
-        refuse(self.seeds < 2, "has a rule with fewer than two seeds, which tell nothing about chance")?;
+        refuse_if(self.seeds < 2, "has a rule with fewer than two seeds, which tell nothing about chance")?;
         self.check_statistic()?;
-        let (lab, base) = self.resolved()?;
+        let (lab, base) = self.lab_and_config()?;
         let (first, second) = self.numbers()?;
         let file = self.sweep(Seeds::Count(self.seeds))?;
         let name = file.name.clone().unwrap_or_default();
@@ -360,7 +360,7 @@ impl Rule {
             (_, Some(_)) if self.statistic == Statistic::Mean => format!("has a {name} and `beside`: leave one out"),
             _ => String::new(),
         };
-        refuse(!wrong.is_empty(), &wrong)?;
+        refuse_if(!wrong.is_empty(), &wrong)?;
         match (&self.counted, self.statistic) {
             (None, Statistic::Count) => Err("has a count: say in `counted` where a number counts".to_owned()),
             (Some(counted), Statistic::Count) => counted.check("counted"),
@@ -371,12 +371,12 @@ impl Rule {
 }
 
 /// Refuses what is wrong, in these words.
-pub(super) fn refuse(is_wrong: bool, words: &str) -> Result<(), String> {
+pub(super) fn refuse_if(is_wrong: bool, words: &str) -> Result<(), String> {
     if is_wrong { Err(words.to_owned()) } else { Ok(()) }
 }
 
 /// The parts of `gate of coupled`.
-fn parsed(text: &str) -> Result<VariantNumber<'_>, String> {
+fn parse_variant_number(text: &str) -> Result<VariantNumber<'_>, String> {
     let (key, group) = text
         .split_once(" of ")
         .ok_or_else(|| format!("reads `{text}`: write a headline number and a variant, such as `gate of coupled`"))?;

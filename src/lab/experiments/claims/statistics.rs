@@ -60,7 +60,7 @@ pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
         (None, _) => first.beside.map(|beside| (first.number, beside)),
     };
     let value = match rule.statistic {
-        // each by itself says nothing of a spread; both are there
+        // a single run has no spread, so both numbers must be present
         Statistic::SpreadRatio => first.beside.map(|_| first.number)?,
         Statistic::Mean => first.number,
         // of an area both numbers are means over steps, whose difference is the mean of the differences
@@ -161,7 +161,7 @@ fn spread_outcome(a: &[f64], b: &[f64], rule: &Rule) -> Option<Outcome> {
 
 fn count_outcome(hits: usize, n: usize, rule: &Rule) -> Outcome {
     let more_than = |share: f64| binomial_tail(hits, n, share);
-    // the misses are counted, because one less the tail of the hits rounds to 0 where it is small
+    // misses are counted, because 1 minus the tail of the hits would round to 0 where that tail is nearly 1
     let fewer_than = |share: f64| binomial_tail(n - hits, n, 1.0 - share);
     let (p_inside, p_outside) = region_p_values(&rule.stands, |end| (more_than(end), fewer_than(end)));
     Outcome { effect: hits as f64 / n as f64, interval: share_interval(hits, n, rule.confidence), p_inside, p_outside }

@@ -6,7 +6,7 @@ use super::{
     curve::EffectPoint,
     entry::ClaimState,
     ledger::{ClaimStanding, Ledger, LedgerRow, Paper},
-    result::first_digits,
+    result::short_hash,
     rule::Rule,
     statistics::Outcome,
 };
@@ -74,7 +74,7 @@ impl Outcome {
 }
 
 impl EffectPoint {
-    /// "64: -0.0004 [-0.002, 0.001]".
+    /// For example "64: -0.0004 [-0.002, 0.001]".
     pub fn label(&self) -> String {
         self.label_at(&short(self.at))
     }
@@ -156,8 +156,8 @@ pub fn summary(rows: &[LedgerRow]) -> String {
 /// The first digits of a digest of the texts that the tables leave out, so that an edited quotation changes the page.
 fn words_digest(paper: &Paper) -> String {
     let claims = paper.file.claims.iter();
-    let words = claims.map(|c| [c.id.as_str(), c.words(), c.counter.as_str(), c.turns.as_str()].join("\n"));
-    first_digits(&sha256(&words.collect::<Vec<_>>().join("\n"))).to_owned()
+    let words = claims.map(|c| [c.id.as_str(), c.wording(), c.counter.as_str(), c.turns.as_str()].join("\n"));
+    short_hash(&sha256(&words.collect::<Vec<_>>().join("\n"))).to_owned()
 }
 
 impl Ledger {

@@ -2,7 +2,7 @@
 
 use crate::labs::{headline::Digits, prelude::*};
 
-const ERROR: Headline = Headline {
+const EQUIVALENCE_ERROR: Headline = Headline {
     digits: Digits::Scientific,
     ..Headline::new("error", "error", measured!(BdhDynamicsChecks, errors))
         .unit("of the largest value")
@@ -14,9 +14,9 @@ const ERROR: Headline = Headline {
 pub static ALL: &[Headline] = &[
     common::LOSS,
     common::DIFFERENCE_FROM_FIRST,
-    ERROR,
+    EQUIVALENCE_ERROR,
     Headline::like(
-        ERROR,
+        EQUIVALENCE_ERROR,
         "largest_share",
         "largest error",
         measured!(BdhDynamicsChecks, |m| largest(checks(m).map(|(.., share)| share))),
@@ -24,7 +24,7 @@ pub static ALL: &[Headline] = &[
     .unit("of its rounding bound")
     .decimals(3)
     .about("The largest share that an error has of what rounding alone could explain of that entry: at most 1 if all equivalences hold."),
-    Headline::like(ERROR, "agreement", "letters agreed on", measured!(BdhDynamicsWeights, agreement))
+    Headline::like(EQUIVALENCE_ERROR, "agreement", "letters agreed on", measured!(BdhDynamicsWeights, agreement))
         .unit("")
         .better(Better::Higher)
         .decimals(3)

@@ -2,13 +2,13 @@
 
 use crate::labs::prelude::*;
 
-const MAP: Headline = Headline::new("map_error", "map's error", measured!(StationaryMapError, |m| m.held_out))
+const MAP_ERROR: Headline = Headline::new("map_error", "map's error", measured!(StationaryMapError, |m| m.held_out))
     .better(Better::Lower)
     .about("Mean of sum_i |phi_i(y) - p_i(y)| over controls inside of the range that no update drew, 0 to 2.")
     .absent("no map to stationary distributions was learned, or it was not measured yet (`probe.map_every`)");
 
-const DISTANCE: Headline = Headline::like(
-    MAP,
+const TARGET_DISTANCE: Headline = Headline::like(
+    MAP_ERROR,
     "generator_distance",
     "distance from a generator",
     measured!(GeneratorDistance, |m| m.distance),
@@ -18,15 +18,20 @@ const DISTANCE: Headline = Headline::like(
 .absent("no block was trained, or its Jacobian was not measured yet (`probe.block_every`)");
 
 pub static ALL: &[Headline] = &[
-    MAP,
-    Headline::like(MAP, "map_error_outside", "error outside", measured!(StationaryMapError, |m| m.outside))
+    MAP_ERROR,
+    Headline::like(MAP_ERROR, "map_error_outside", "error outside", measured!(StationaryMapError, |m| m.outside))
         .about("The same error over controls beyond the range: extrapolation."),
-    Headline::like(MAP, "map_error_ignoring", "error of ignoring y", measured!(StationaryMapError, |m| m.ignoring))
+    Headline::like(
+        MAP_ERROR,
+        "map_error_ignoring",
+        "error of ignoring y",
+        measured!(StationaryMapError, |m| m.ignoring),
+    )
         .better(Better::Neither)
         .about("The same error of one that answers the stationary distribution at y = 0 to every control."),
-    DISTANCE,
+    TARGET_DISTANCE,
     Headline::like(
-        DISTANCE,
+        TARGET_DISTANCE,
         "generator_distance_permuted",
         "distance, entries permuted",
         measured!(GeneratorDistance, |m| m.permuted.distance),

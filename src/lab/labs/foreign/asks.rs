@@ -42,7 +42,7 @@ pub fn protocol_name(name: &str) -> &str {
 }
 
 /// The probe that answers this question of Orrery's own runs.
-pub fn probe_of(ask: &str) -> Option<&'static ProbeEntry> {
+pub fn find_probe(ask: &str) -> Option<&'static ProbeEntry> {
     probe::find(if ask == ATTENTION { AttentionMapsArgs::PROBE } else { ask })
 }
 
@@ -51,7 +51,7 @@ pub fn knobs_of(ask: &str) -> Option<Vec<Knob>> {
     match ask {
         PAUSE | RESUME | SAVE => Some(vec![]),
         SCALE_LR => Some(ScaleLrArgs::knobs()),
-        _ => probe_of(ask).map(ProbeEntry::knobs),
+        _ => find_probe(ask).map(ProbeEntry::knobs),
     }
 }
 
@@ -79,13 +79,13 @@ mod tests {
     #[test]
     fn a_probe_and_its_question_have_each_others_names() {
         for ask in [ATTENTION, NEXT_TOKENS] {
-            let probe = probe_of(ask).expect("a probe answers it");
+            let probe = find_probe(ask).expect("a probe answers it");
             assert_eq!(protocol_name(probe.id), ask);
             assert!(knobs_of(ask).is_some_and(|knobs| knobs.iter().any(|knob| knob.key == "text")));
         }
         assert_eq!(protocol_name("lesson"), "lesson");
         assert!(knobs_of("lesson").is_none() && knobs_of(SAVE).is_some_and(|knobs| knobs.is_empty()));
-        assert!([PAUSE, RESUME, SAVE, SCALE_LR].iter().all(|ask| probe_of(ask).is_none() && is_command(ask)));
+        assert!([PAUSE, RESUME, SAVE, SCALE_LR].iter().all(|ask| find_probe(ask).is_none() && is_command(ask)));
         assert!(!is_command(ATTENTION) && !is_command("lesson"));
     }
 

@@ -8,49 +8,49 @@ use crate::{
     },
 };
 
-const WITHIN: Headline = Headline::new("within", "within", measured!(RoleAccuracy, |m| share(m, 0)))
+const WITHIN_ACCURACY: Headline = Headline::new("within", "within", measured!(RoleAccuracy, |m| share(m, 0)))
     .better(Better::Higher)
     .decimals(3)
     .about("Share of words whose role is named rightly, in sentences of the vocabulary or treebank that was learned from, 0 to 1.")
     .absent("roles were not measured yet (`roles.every`)");
 
-/// Why a run may lack a number that only sentences of the grammar have.
+/// The message for a run without a number that only sentences of the grammar have.
 const OF_THE_GRAMMAR: &str = "roles were not measured yet, or they are those of a treebank";
 
 pub static ALL: &[Headline] = &[
-    WITHIN,
-    Headline::like(WITHIN, "transfer", "transfer (new words)", measured!(RoleAccuracy, |m| share(m, 1)))
+    WITHIN_ACCURACY,
+    Headline::like(WITHIN_ACCURACY, "transfer", "transfer (new words)", measured!(RoleAccuracy, |m| share(m, 1)))
         .about("The same in sentences of the other vocabulary, whose words were never learned from; of a treebank, at the held-out words outside of its vocabulary.")
         .absent("roles were not measured yet, or no held-out word of the treebank is outside of its vocabulary"),
-    Headline::like(WITHIN, "deep", "deep", measured!(RoleAccuracy, |m| share(m, 2)))
+    Headline::like(WITHIN_ACCURACY, "deep", "deep", measured!(RoleAccuracy, |m| share(m, 2)))
         .about("The same within the vocabulary, at the roles of relative clauses and of the verb behind them.")
         .absent(OF_THE_GRAMMAR),
     Headline::like(
-        WITHIN,
+        WITHIN_ACCURACY,
         "majority",
         "most common role",
-        measured!(RoleAccuracy, |m| finite(primary(m)?.within.majority())),
+        measured!(RoleAccuracy, |m| finite(primary_representation(m)?.within.majority())),
     )
     .better(Better::Neither)
     .about("The share of the words within that have the most common role: as many are right if it is named everywhere."),
-    Headline::like(WITHIN, "within_traces", "within, traces alone", measured!(RoleAccuracy, within_traces))
+    Headline::like(WITHIN_ACCURACY, "within_traces", "within, traces alone", measured!(RoleAccuracy, within_traces))
         .about("The share within the vocabulary, read from the traces of a level alone, without the activation, by level from 0.")
         .absent("roles were not measured yet, or there are no traces"),
-    Headline::like(WITHIN, "within_projected", "within, projected", measured!(RoleAccuracy, within_projected))
+    Headline::like(WITHIN_ACCURACY, "within_projected", "within, projected", measured!(RoleAccuracy, within_projected))
         .about("The share within the vocabulary, read from traces projected at random to half of the activation's dimensions, mean over draws.")
         .absent("no projections were read (`roles.project`)"),
     Headline::like(
-        WITHIN,
+        WITHIN_ACCURACY,
         "within_activation",
         "within, activation alone",
-        measured!(RoleAccuracy, |m| within(m.by_features(RoleFeatures::Activation, 0)?)),
+        measured!(RoleAccuracy, |m| within_accuracy(m.by_features(RoleFeatures::Activation, 0)?)),
     )
     .about("The share within the vocabulary, read from the activation of the lowest level alone."),
-    Headline::like(WITHIN, "transfer_at", "transfer, by role", measured!(RoleAccuracy, transfer_by_role))
+    Headline::like(WITHIN_ACCURACY, "transfer_at", "transfer, by role", measured!(RoleAccuracy, transfer_by_role))
         .about("The share in the other vocabulary at the roles of which the paper gives it: det_agent, noun_agent, noun_patient, verb_rel.")
         .absent(OF_THE_GRAMMAR),
     Headline::like(
-        WITHIN,
+        WITHIN_ACCURACY,
         "rank",
         "effective rank",
         measured!(RoleAccuracy, |m| m.ranks.first().copied().and_then(finite)),
@@ -83,41 +83,41 @@ fn word_count(payload: &Payload, which: usize) -> Option<usize> {
 
 /// The representation whose answers the headline numbers count: the tags of a tagger itself, or else activation and
 /// traces of the lowest level.
-fn primary(m: &RoleAccuracy) -> Option<&RoleRepresentation> {
+fn primary_representation(m: &RoleAccuracy) -> Option<&RoleRepresentation> {
     let primary = m.by_features(RoleFeatures::Tags, 0).or_else(|| m.by_features(RoleFeatures::Both, 0))?;
     primary.finite.then_some(primary)
 }
 
 /// One of [`RoleAccuracy::accuracies`].
 fn share(m: &RoleAccuracy, which: usize) -> Option<MeasuredNumber> {
-    let primary = primary(m)?;
+    let primary = primary_representation(m)?;
     let counts = if which == 1 { &primary.transfer } else { &primary.within };
     let (right, words) = counts.sum(|role| which < 2 || m.deep[role]);
     MeasuredNumber::share(right, words)
 }
 
 /// The share of right answers from these features within the vocabulary.
-fn within(of: &RoleRepresentation) -> Option<MeasuredNumber> {
+fn within_accuracy(of: &RoleRepresentation) -> Option<MeasuredNumber> {
     let (right, words) = of.within.sum(|_| true);
     MeasuredNumber::share(right, words).filter(|_| of.finite)
 }
 
 fn within_traces(m: &RoleAccuracy) -> Vec<(String, MeasuredNumber)> {
     let traces = m.representations.iter().filter(|r| r.features == RoleFeatures::Traces && !r.projected);
-    traces.filter_map(|of| Some((of.level.to_string(), within(of)?))).collect()
+    traces.filter_map(|of| Some((of.level.to_string(), within_accuracy(of)?))).collect()
 }
 
 fn within_projected(m: &RoleAccuracy) -> Option<f64> {
     let half = m.by_features(RoleFeatures::Activation, 0)?.dims / 2;
     let is_half = |r: &&RoleRepresentation| r.projected && r.features == RoleFeatures::Traces && r.dims == half;
-    let share = |of: &RoleRepresentation| within(of).map(|share| share.value);
+    let share = |of: &RoleRepresentation| within_accuracy(of).map(|share| share.value);
     let shares: Vec<f64> = m.representations.iter().filter(is_half).map(share).collect::<Option<_>>()?;
     (!shares.is_empty()).then(|| mean(&shares))
 }
 
 fn transfer_by_role(m: &RoleAccuracy) -> Vec<(String, MeasuredNumber)> {
     const ROLES: [&str; 4] = ["det_agent", "noun_agent", "noun_patient", "verb_rel"];
-    let Some(primary) = primary(m) else { return vec![] };
+    let Some(primary) = primary_representation(m) else { return vec![] };
     let of_role = |name: &str| -> Option<(String, MeasuredNumber)> {
         let role = m.roles.iter().position(|role| role == name)?;
         let (right, words) = primary.transfer.sum(|r| r == role);

@@ -31,7 +31,7 @@ pub type Verdict = fn(&Payload) -> Option<&'static str>;
 /// The rule by which a value is put into words. Words say only what the numbers themselves hold.
 #[derive(Debug)]
 pub enum Meaning {
-    /// No word is true of a value by itself.
+    /// A value alone allows no judgement, so it gets no words.
     None,
     /// The word of the first limit that the value is below, or the last word.
     Limits { below: &'static [(f64, &'static str)], otherwise: &'static str },
@@ -52,7 +52,7 @@ pub enum Meaning {
     Sign { negative: &'static str, positive: &'static str },
 }
 
-/// Where the number is found with which a value is compared.
+/// The source of the number with which a value is compared.
 #[derive(Debug, Clone, Copy)]
 pub enum Reference {
     /// Another headline number of the same variant, by its key.
@@ -145,7 +145,7 @@ impl LargeNumber {
         }
     }
 
-    /// Where the number is found with which its value is compared.
+    /// The source of the number with which its value is compared.
     pub fn reference(&self) -> Option<Reference> {
         match self.meaning {
             Meaning::ComparedTo { reference, .. }

@@ -3,37 +3,37 @@
 
 use crate::labs::{headline::rounded, prelude::*};
 
-const STARTS: usize = 16;
-const STEPS: usize = 60;
+const N_STARTS: usize = 16;
+const N_STEPS: usize = 60;
 /// Radius of the mark at the end of a path, points.
-const MARK: f32 = 2.5;
+const MARK_RADIUS: f32 = 2.5;
 
 pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let u = 4.0 * canvas.pointer_or(0.72) - 2.0;
-    let paths: Vec<Vec<[f32; 2]>> = (0..STARTS).map(|i| path(i, u)).collect();
+    let paths: Vec<Vec<[f32; 2]>> = (0..N_STARTS).map(|i| path(i, u)).collect();
     let [cx, cy] = canvas.centre();
     let reach = |axis: usize| paths.iter().flatten().map(|at| at[axis].abs()).fold(0.0, f32::max);
     // a strong wind blows the paths out of the usual picture
-    let scale = (canvas.size[1] * 0.4).min((cx - MARK) / reach(0)).min((cy - MARK) / reach(1)).max(0.0);
+    let scale = (canvas.size[1] * 0.4).min((cx - MARK_RADIUS) / reach(0)).min((cy - MARK_RADIUS) / reach(1)).max(0.0);
     for path in paths {
         let path: Vec<[f32; 2]> = path.iter().map(|[x, y]| [cx + scale * x, cy - scale * y]).collect();
         drawing.ring(path[0], 2.0, Ink::Secondary, 1.0);
-        drawing.disc(path[STEPS], MARK, Ink::Accent);
+        drawing.disc(path[N_STEPS], MARK_RADIUS, Ink::Accent);
         drawing.path(path, Ink::Fast, 1.0);
     }
-    drawing.caption = format!("a spiral with a wind u = {}, in {STEPS} Euler steps", rounded(u, 1));
+    drawing.caption = format!("a spiral with a wind u = {}, in {N_STEPS} Euler steps", rounded(u, 1));
 }
 
-/// The path from a start, `STEPS` steps long.
+/// The path from a start, `N_STEPS` steps long.
 fn path(start: usize, u: f32) -> Vec<[f32; 2]> {
-    let angle = std::f32::consts::TAU * start as f32 / STARTS as f32;
+    let angle = std::f32::consts::TAU * start as f32 / N_STARTS as f32;
     let first = [1.6 * angle.cos(), angle.sin()];
     let step = |at: &[f32; 2]| {
         let [x, y] = *at;
         let slope = [-0.9 * x - 2.2 * y + 1.5 * u, 2.2 * x - 0.9 * y];
-        Some([x + slope[0] / STEPS as f32, y + slope[1] / STEPS as f32])
+        Some([x + slope[0] / N_STEPS as f32, y + slope[1] / N_STEPS as f32])
     };
-    std::iter::successors(Some(first), step).take(STEPS + 1).collect()
+    std::iter::successors(Some(first), step).take(N_STEPS + 1).collect()
 }
 
 #[cfg(test)]

@@ -5,14 +5,15 @@ use crate::{labs::prelude::*, models::ode_flow::ALPHA};
 const NOT_STEERED: &str = "the flow is not steered, or its classes were not measured yet (`probe.flow_sweep_every`)";
 
 /// A class's share of the next word on nouns that no steering prompt had.
-const STEERED: Headline =
-    Headline::new("steered_plus", "class + at u₀ = +1", measured!(FlowSweepClass, |m| at(m, &m.held_out.plus, 1.0)))
-        .better(Better::Higher)
-        .decimals(3)
-        .about(
-            "Share of the next word's probability on the class that u₀ = +1 was trained to lead to, on held-out nouns.",
-        )
-        .absent(NOT_STEERED);
+const STEERED_SHARE: Headline = Headline::new(
+    "steered_plus",
+    "class + at u₀ = +1",
+    measured!(FlowSweepClass, |m| value_at(m, &m.held_out.plus, 1.0)),
+)
+.better(Better::Higher)
+.decimals(3)
+.about("Share of the next word's probability on the class that u₀ = +1 was trained to lead to, on held-out nouns.")
+.absent(NOT_STEERED);
 
 pub static ALL: &[Headline] = &[
     common::LOSS
@@ -21,43 +22,43 @@ pub static ALL: &[Headline] = &[
     Headline::new("alpha", "scale \u{3b1}", Source::scalar(ALPHA))
         .about("The learned scale of the field, 0.1 before the first step: what the flow adds is multiplied by it.")
         .absent("no variant has a flow"),
-    STEERED,
+    STEERED_SHARE,
     Headline::like(
-        STEERED,
+        STEERED_SHARE,
         "steered_minus",
         "class − at u₀ = −1",
-        measured!(FlowSweepClass, |m| at(m, &m.held_out.minus, -1.0)),
+        measured!(FlowSweepClass, |m| value_at(m, &m.held_out.minus, -1.0)),
     )
     .about("Share of the next word's probability on the class that u₀ = −1 was trained to lead to, on held-out nouns."),
     Headline::like(
-        STEERED,
+        STEERED_SHARE,
         "opposed_plus",
         "class + at u₀ = −1",
-        measured!(FlowSweepClass, |m| at(m, &m.held_out.plus, -1.0)),
+        measured!(FlowSweepClass, |m| value_at(m, &m.held_out.plus, -1.0)),
     )
     .better(Better::Lower)
     .about("The share of class + at the control that was trained to lead to the other class, on the same nouns."),
     Headline::like(
-        STEERED,
+        STEERED_SHARE,
         "opposed_minus",
         "class − at u₀ = +1",
-        measured!(FlowSweepClass, |m| at(m, &m.held_out.minus, 1.0)),
+        measured!(FlowSweepClass, |m| value_at(m, &m.held_out.minus, 1.0)),
     )
     .better(Better::Lower)
     .about("The share of class − at the control that was trained to lead to the other class, on the same nouns."),
     Headline::like(
-        STEERED,
+        STEERED_SHARE,
         "unsteered_plus",
         "class + at u₀ = 0",
-        measured!(FlowSweepClass, |m| at(m, &m.held_out.plus, 0.0)),
+        measured!(FlowSweepClass, |m| value_at(m, &m.held_out.plus, 0.0)),
     )
     .better(Better::Neither)
     .about("The share of class + without steering, on the same nouns: what steering is compared with."),
     Headline::like(
-        STEERED,
+        STEERED_SHARE,
         "unsteered_minus",
         "class − at u₀ = 0",
-        measured!(FlowSweepClass, |m| at(m, &m.held_out.minus, 0.0)),
+        measured!(FlowSweepClass, |m| value_at(m, &m.held_out.minus, 0.0)),
     )
     .better(Better::Neither)
     .about("The share of class − without steering, on the same nouns: what steering is compared with."),
@@ -90,7 +91,7 @@ pub static LARGE_NUMBERS: &[LargeNumber] = &[
 ];
 
 /// A curve's value at a control, once it is measured.
-fn at(sweep: &FlowSweepClass, curve: &[f64], u0: f64) -> Option<f64> {
+fn value_at(sweep: &FlowSweepClass, curve: &[f64], u0: f64) -> Option<f64> {
     let i = sweep.u0.iter().position(|u| (u - u0).abs() < 1e-9)?;
     curve.get(i).copied().and_then(finite)
 }
@@ -124,9 +125,9 @@ mod tests {
             trained: curves([0.0; 3], [0.0; 3]),
             neutral: vec![0.0; 3].into(),
         };
-        assert_eq!(at(&sweep, &sweep.held_out.minus, -1.0), Some(0.9));
-        assert_eq!(at(&sweep, &sweep.held_out.plus, 0.0), Some(0.2));
-        assert_eq!(at(&sweep, &sweep.held_out.plus, -1.0), Some(0.1));
-        assert_eq!(at(&sweep, &sweep.held_out.plus, 1.0), None, "it is not measured yet");
+        assert_eq!(value_at(&sweep, &sweep.held_out.minus, -1.0), Some(0.9));
+        assert_eq!(value_at(&sweep, &sweep.held_out.plus, 0.0), Some(0.2));
+        assert_eq!(value_at(&sweep, &sweep.held_out.plus, -1.0), Some(0.1));
+        assert_eq!(value_at(&sweep, &sweep.held_out.plus, 1.0), None, "it is not measured yet");
     }
 }

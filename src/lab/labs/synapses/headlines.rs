@@ -2,13 +2,13 @@
 
 use crate::{analysis::statistics, labs::prelude::*};
 
-const FIRING: Headline =
+const FIRING_SHARE: Headline =
     Headline::new("firing_x", "x that fires", measured!(Activity, |m| mean(m, |l| l.trained, |s| s.x)))
         .decimals(3)
         .about("Share of the neurons of x above zero on held-out text, mean over layers, 0 to 1.")
         .absent("no BDH's activity was measured yet (`probe.activity_every`)");
 
-const CONCEPT: Headline = Headline::new(
+const CONCEPT_EFFECT: Headline = Headline::new(
     "concept_effect",
     "concept correlation",
     measured!(ConceptSearch, best_synapse, any_origin),
@@ -27,29 +27,29 @@ const LOSS_ON: Headline = Headline::new("loss_on", "loss", measured!(TextLosses,
 
 pub static ALL: &[Headline] = &[
     common::LOSS,
-    FIRING,
-    Headline::like(FIRING, "firing_y", "y that fires", measured!(Activity, |m| mean(m, |l| l.trained, |s| s.y)))
+    FIRING_SHARE,
+    Headline::like(FIRING_SHARE, "firing_y", "y that fires", measured!(Activity, |m| mean(m, |l| l.trained, |s| s.y)))
         .about("Share of the neurons of y above zero on held-out text, mean over layers, 0 to 1."),
     Headline::like(
-        FIRING,
+        FIRING_SHARE,
         "firing_x_random",
         "x, random weights",
         measured!(Activity, |m| mean(m, |l| l.random_weights, |s| s.x)),
     )
     .about("The share of x that fires in a model of the same sizes with random weights."),
     Headline::like(
-        FIRING,
+        FIRING_SHARE,
         "firing_y_random",
         "y, random weights",
         measured!(Activity, |m| mean(m, |l| l.random_weights, |s| s.y)),
     )
     .about("The share of y that fires in a model of the same sizes with random weights."),
-    Headline::like(FIRING, "firing_change", "y, new less known", measured!(Surprise, octave_changes))
+    Headline::like(FIRING_SHARE, "firing_change", "y, new less known", measured!(Surprise, octave_changes))
         .about("Share of y above zero while words are new less the share when they are known, mean over layers, by octave of rotary speed: 0 turns fastest, 7 slowest.")
         .absent("new words were not read yet (`probe.surprise_every`)"),
-    CONCEPT,
+    CONCEPT_EFFECT,
     Headline::like(
-        CONCEPT,
+        CONCEPT_EFFECT,
         "concept_effect_random",
         "concept, random weights",
         measured!(ConceptSearch, best_random, any_origin),

@@ -8,7 +8,7 @@ const LOSS: Headline = Headline::new("loss", "loss", measured!(TrainedBdh, |m| m
     .about("Mean loss of the model on held-out windows of the text, nats per token.")
     .absent("the model was not measured yet (`probe.every`)");
 
-const GRAPH: &str = "the graph was not measured yet (`probe.every`)";
+const NO_GRAPH: &str = "the graph was not measured yet (`probe.every`)";
 
 pub static ALL: &[Headline] = &[
     LOSS,
@@ -18,8 +18,8 @@ pub static ALL: &[Headline] = &[
             "What guessing by the frequencies of the tokens costs on the same windows: a model that has learned \
                 from the text stays below.",
         ),
-    common::MODULARITY.absent(GRAPH),
-    common::MODULARITY_REWIRED.absent(GRAPH),
+    common::MODULARITY.absent(NO_GRAPH),
+    common::MODULARITY_REWIRED.absent(NO_GRAPH),
 ];
 
 /// The loss is compared with that of the tokens' frequencies on the same windows. A rewired graph is a single draw, and of

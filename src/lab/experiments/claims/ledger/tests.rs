@@ -119,7 +119,7 @@ fn the_check_names_the_terms_that_were_edited() {
     assert_eq!(earlier.problems(), Vec::<String>::new(), "a result without terms was not edited");
     assert!(facts(&earlier).ends_with("; its terms were not recorded with the runs"), "{}", facts(&earlier));
 
-    let terms = earlier.papers[0].file.claims[0].terms();
+    let terms = earlier.papers[0].file.claims[0].term_hashes();
     assert_eq!(terms.keys().collect::<Vec<_>>(), ["quote", "settings", "tier", "turns", "untested"]);
     let good = ledger_with(&ClaimResult { terms, ..result(&[0.001, 0.0011, 0.0009]) }.with_digest());
     assert_eq!(good.problems(), Vec::<String>::new());
@@ -159,7 +159,7 @@ fn terms_that_are_recorded_later_are_named() {
     let bare = ledger_from(&[0.001, 0.0011, 0.0009]);
     let late = |ledger: &Ledger| ledger.results["X1"].late_terms.join(" ");
     let recorded = bare.clone().with_late_terms(false);
-    assert_eq!(recorded.results["X1"].terms, recorded.papers[0].file.claims[0].terms());
+    assert_eq!(recorded.results["X1"].terms, recorded.papers[0].file.claims[0].term_hashes());
     assert_eq!((late(&recorded).as_str(), recorded.problems()), ("quote settings tier turns untested", vec![]));
     let facts = recorded.entries()[0].claims[0].facts();
     let (_, edits) = facts.iter().find(|(name, _)| *name == "edited since").unwrap();
@@ -168,7 +168,7 @@ fn terms_that_are_recorded_later_are_named() {
 
     // those that were recorded with the runs are renewed where that is asked for, and not forgotten
     let claim = &bare.papers[0].file.claims[0];
-    let made = ClaimResult { terms: claim.terms(), ..result(&[0.001, 0.0011, 0.0009]) }.with_digest();
+    let made = ClaimResult { terms: claim.term_hashes(), ..result(&[0.001, 0.0011, 0.0009]) }.with_digest();
     let mut edited = ledger_with(&made);
     edited.papers[0].file.claims[0].tier = Tier::Proxy;
     assert_eq!(edited.clone().with_late_terms(false), edited, "an edit is not accepted unasked");
@@ -248,7 +248,8 @@ fn a_claim_that_its_runs_do_not_test_cannot_be_told() {
         let line = format!("\n- X1: not tested: no gate could open. By its numbers alone: {alone}.\n");
         assert!(ledger.results_markdown().contains(&line), "{line}");
     }
-    let with_terms = |result: ClaimResult, claim: &Claim| ClaimResult { terms: claim.terms(), ..result }.with_digest();
+    let with_terms =
+        |result: ClaimResult, claim: &Claim| ClaimResult { terms: claim.term_hashes(), ..result }.with_digest();
     let claim = ledger.papers[0].file.claims[0].clone();
     ledger.results.values_mut().for_each(|result| *result = with_terms(result.clone(), &claim));
     let alone = ledger.rows()[0].standing.judgement().and_then(Judgement::voided_label);
