@@ -12,7 +12,7 @@ use orrery::nn::fused::{
     ema::ema,
     embedding::embedding,
     evolution::{EvolutionSizes, Scheme, evolve},
-    layer::{LayerSpec, Style, flatten, layer},
+    layer::{LayerSpec, LayerStyle, flatten, layer},
     linear::linear,
     linear_attention::{LinearAttentionSpec, linear_attention},
     mlp::{Act, gated_mlp, mlp},
@@ -36,7 +36,7 @@ fn operations(c: &mut Criterion) {
     let (x, qkv, d, head) = (make(&[4, 256, 128]), make(&[4, 256, 256]), make(&[128]), make(&[32]));
     let (square, up, pair, down) = (make(&[128, 128]), make(&[512, 128]), make(&[1024, 128]), make(&[128, 512]));
     let weights = make(&[2 * 128 + 3 * 128 * 128 + 2 * 32 + 2 * 128 * 512]);
-    let (style, act) = (Style::RmsNoBias, Act::Gelu);
+    let (style, act) = (LayerStyle::RmsNoBias, Act::Gelu);
     let whole = LayerSpec {
         style,
         eps: 1e-6,

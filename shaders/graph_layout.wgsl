@@ -3,7 +3,7 @@
 // ForceAtlas2 (Jacomy et al. 2014) with springs that can be loosened towards LinLog (Noack 2007).
 // Cells are summed in whole numbers, so that a step comes out the same whatever order threads run in.
 
-struct Laws {
+struct ForceUniform {
     count: u32,
     // Cells on a side of the finest grid: 2 to this power. 0: all pairs.
     levels: u32,
@@ -42,7 +42,7 @@ struct Spring {
     strength: f32,
 }
 
-@group(0) @binding(0) var<uniform> laws: Laws;
+@group(0) @binding(0) var<uniform> forces: ForceUniform;
 @group(0) @binding(1) var<uniform> turn: Turn;
 @group(0) @binding(2) var<storage, read> nodes: array<Node>;
 @group(0) @binding(3) var<storage, read> springs: array<Spring>;
@@ -87,12 +87,12 @@ fn box_at(which: u32) -> vec4<f32> {
 fn square() -> vec3<f32> {
     let b = box_at(turn.box_now);
     let extent = max(max(b.z - b.x, b.w - b.y), 1e-3);
-    return vec3<f32>(b.xy, extent / f32(1u << laws.levels));
+    return vec3<f32>(b.xy, extent / f32(1u << forces.levels));
 }
 
 fn home(p: vec2<f32>, sq: vec3<f32>) -> vec2<u32> {
     let at = max((p - sq.xy) / sq.z, vec2<f32>(0.0));
-    return min(vec2<u32>(at), vec2<u32>((1u << laws.levels) - 1u));
+    return min(vec2<u32>(at), vec2<u32>((1u << forces.levels) - 1u));
 }
 
 fn first_cell(level: u32) -> u32 {
@@ -109,24 +109,24 @@ fn clear_box(@builtin(local_invocation_index) k: u32) {
 @compute @workgroup_size(64)
 fn gather(@builtin(global_invocation_id) id: vec3<u32>) {
     let i = id.x;
-    if (i >= laws.count) {
+    if (i >= forces.count) {
         return;
     }
     let sq = square();
     let p = before[i];
     let cell = home(p, sq);
     let inside = clamp((p - sq.xy) / sq.z - vec2<f32>(cell), vec2<f32>(0.0), vec2<f32>(1.0));
-    let units = u32(nodes[i].mass / laws.quantum + 0.5);
-    let c = 3u * (cell.y * (1u << laws.levels) + cell.x);
+    let units = u32(nodes[i].mass / forces.quantum + 0.5);
+    let c = 3u * (cell.y * (1u << forces.levels) + cell.x);
     atomicAdd(&sums[c], units);
-    atomicAdd(&sums[c + 1u], units * u32(inside.x * laws.parts));
-    atomicAdd(&sums[c + 2u], units * u32(inside.y * laws.parts));
+    atomicAdd(&sums[c + 1u], units * u32(inside.x * forces.parts));
+    atomicAdd(&sums[c + 2u], units * u32(inside.y * forces.parts));
 }
 
 // The finest cells from their sums, which are emptied for the next step.
 @compute @workgroup_size(64)
 fn weigh(@builtin(global_invocation_id) id: vec3<u32>) {
-    let side = 1u << laws.levels;
+    let side = 1u << forces.levels;
     let c = id.x;
     if (c >= side * side) {
         return;
@@ -136,13 +136,13 @@ fn weigh(@builtin(global_invocation_id) id: vec3<u32>) {
     if (units > 0u) {
         let sq = square();
         let inside = vec2<f32>(f32(atomicLoad(&sums[3u * c + 1u])), f32(atomicLoad(&sums[3u * c + 2u])));
-        let place = vec2<f32>(f32(c % side), f32(c / side)) + inside / (f32(units) * laws.parts);
-        cell = vec4<f32>(sq.xy + sq.z * place, f32(units) * laws.quantum, 0.0);
+        let place = vec2<f32>(f32(c % side), f32(c / side)) + inside / (f32(units) * forces.parts);
+        cell = vec4<f32>(sq.xy + sq.z * place, f32(units) * forces.quantum, 0.0);
         atomicStore(&sums[3u * c], 0u);
         atomicStore(&sums[3u * c + 1u], 0u);
         atomicStore(&sums[3u * c + 2u], 0u);
     }
-    cells[first_cell(laws.levels) + c] = cell;
+    cells[first_cell(forces.levels) + c] = cell;
 }
 
 // The cells of a level from the four below each.
@@ -164,7 +164,7 @@ fn sum_up(@builtin(global_invocation_id) id: vec3<u32>) {
 }
 
 fn push(from_there: vec2<f32>, mass: f32) -> vec2<f32> {
-    return from_there * (mass / (dot(from_there, from_there) + laws.softening));
+    return from_there * (mass / (dot(from_there, from_there) + forces.softening));
 }
 
 // Springs and gravity join the push of the others, and the node goes its step.
@@ -173,17 +173,17 @@ fn moved(i: u32, p: vec2<f32>, pushed: vec2<f32>) -> vec2<f32> {
     if (node.held == 1u) {
         return p;
     }
-    let pull = laws.gravity * node.mass;
-    var force = laws.repulsion * node.mass * pushed - pull * p;
+    let pull = forces.gravity * node.mass;
+    var force = forces.repulsion * node.mass * pushed - pull * p;
     var stiffness = pull;
     for (var s = node.first; s < node.end; s++) {
         let spring = springs[s];
         let way = before[spring.to] - p;
-        let k = spring.strength / (1.0 + turn.loose * length(way) / laws.reach);
+        let k = spring.strength / (1.0 + turn.loose * length(way) / forces.reach);
         force += k * way;
         stiffness += k;
     }
-    let by = laws.damping * force / stiffness;
+    let by = forces.damping * force / stiffness;
     let share = min(turn.temperature / max(length(by), 1e-12), 1.0);
     let to = p + by * share;
     return select(p, to, is_number(to.x) && is_number(to.y));
@@ -191,7 +191,7 @@ fn moved(i: u32, p: vec2<f32>, pushed: vec2<f32>) -> vec2<f32> {
 
 // Writes the place, and widens the next step's box by it: each workgroup once.
 fn settle(i: u32, lane: u32, to: vec2<f32>) {
-    let alive = i < laws.count;
+    let alive = i < forces.count;
     if (alive) {
         after[i] = to;
     }
@@ -212,12 +212,12 @@ fn settle(i: u32, lane: u32, to: vec2<f32>) {
 @compute @workgroup_size(64)
 fn step_exact(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let i = id.x;
-    let p = before[min(i, laws.count - 1u)];
+    let p = before[min(i, forces.count - 1u)];
     var pushed = vec2<f32>(0.0);
-    for (var from_node = 0u; from_node < laws.count; from_node += TILE) {
+    for (var from_node = 0u; from_node < forces.count; from_node += TILE) {
         let j = from_node + lane;
         var other = vec4<f32>(0.0);
-        if (j < laws.count) {
+        if (j < forces.count) {
             other = vec4<f32>(before[j], nodes[j].mass, 0.0);
         }
         tile[lane] = other;
@@ -227,19 +227,19 @@ fn step_exact(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invoc
         }
         workgroupBarrier();
     }
-    settle(i, lane, moved(min(i, laws.count - 1u), p, pushed));
+    settle(i, lane, moved(min(i, forces.count - 1u), p, pushed));
 }
 
 // Near cells one by one, far ones by ever larger ones.
 @compute @workgroup_size(64)
 fn step_grid(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-    let i = min(id.x, laws.count - 1u);
+    let i = min(id.x, forces.count - 1u);
     let p = before[i];
     let finest = vec2<i32>(home(p, square()));
     var pushed = vec2<f32>(0.0);
-    for (var level = COARSEST; level <= laws.levels; level++) {
+    for (var level = COARSEST; level <= forces.levels; level++) {
         let side = 1i << level;
-        let here = finest >> vec2<u32>(laws.levels - level);
+        let here = finest >> vec2<u32>(forces.levels - level);
         let low = max((here >> vec2<u32>(1u)) * 2 - 2, vec2<i32>(0));
         let high = min((here >> vec2<u32>(1u)) * 2 + 4, vec2<i32>(side));
         let at = first_cell(level);
@@ -248,14 +248,14 @@ fn step_grid(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invoca
                 var cell = cells[at + u32(y * side + x)];
                 let off = abs(vec2<i32>(x, y) - here);
                 if (max(off.x, off.y) <= 1) {
-                    if (level < laws.levels) {
+                    if (level < forces.levels) {
                         continue;
                     }
                     if (off.x + off.y == 0) {
                         let mass = nodes[i].mass;
                         let left = cell.z - mass;
                         let others = vec4<f32>((cell.xy * cell.z - p * mass) / left, left, 0.0);
-                        cell = select(vec4<f32>(p, 0.0, 0.0), others, left >= 0.5 * laws.quantum);
+                        cell = select(vec4<f32>(p, 0.0, 0.0), others, left >= 0.5 * forces.quantum);
                     }
                 }
                 pushed += push(p - cell.xy, cell.z);
@@ -269,6 +269,6 @@ fn step_grid(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invoca
 @compute @workgroup_size(1)
 fn tell_box() {
     let b = box_at(turn.box_now);
-    after[laws.count] = b.xy;
-    after[laws.count + 1u] = b.zw;
+    after[forces.count] = b.xy;
+    after[forces.count + 1u] = b.zw;
 }

@@ -16,7 +16,7 @@ use eframe::egui::{
 use orrery::{
     cli::{Failure, host::DesktopHost, runs::Runs},
     labs,
-    ui::{App, Start, app::Opening, panels::CONTROLS, run::Run, run_scripted},
+    ui::{App, Start, app::Opening, panels::CONTROLS_WIDTH, run::Run, run_scripted},
 };
 
 /// What happens in a part of the script, and for how long.
@@ -135,7 +135,7 @@ impl Plugin for Finder {
             let rect = Rect::from_min_max(pos2(b.x0 as f32, b.y0 as f32), pos2(b.x1 as f32, b.y1 as f32));
             if node.label() == Some("Step shown") {
                 places.scrubber = Some(rect);
-            } else if rect.right() < CONTROLS && places.slider.is_none_or(|other| rect.top() < other.top()) {
+            } else if rect.right() < CONTROLS_WIDTH && places.slider.is_none_or(|other| rect.top() < other.top()) {
                 places.slider = Some(rect);
             }
         }

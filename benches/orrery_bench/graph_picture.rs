@@ -46,7 +46,7 @@ fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], read_back: &Arc<Mutex<
     let ForceParams { repulsion, gravity, reach, softening, damping } = ForceParams::default();
     let levels = if let Repulsion::Grid { levels } = Repulsion::for_nodes(n) { levels } else { 0 };
     let parts = grid_parts(&springs.masses);
-    let laws = graph_layout::Laws {
+    let forces = graph_layout::ForceUniform {
         count: n as u32,
         levels,
         parts,
@@ -63,9 +63,9 @@ fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], read_back: &Arc<Mutex<
         nodes: (0..n).map(node).collect(),
         springs: springs.ends.iter().map(|(to, strength)| Spring { to: *to, strength: *strength }).collect(),
         edges: edges.iter().map(|(a, b, w)| Edge { ends: [*a, *b], ink: *w / 1.2 }).collect(),
-        laws: Some(laws),
+        forces: Some(forces),
     };
-    let schedule = Schedule::fresh(n);
+    let schedule = Schedule::from_start(n);
     Graph {
         key: n as u64,
         shape: Arc::new(shape),
@@ -158,7 +158,7 @@ pub fn report(frames: usize) -> Result<(), Failure> {
         let made = steps_made(&offscreen.render_state().renderer.read().callback_resources);
         let adapter = if made > 0 { format!("{:.2} ms", (moved - drawn) / 10.0) } else { "no compute".to_owned() };
         let held = vec![false; nodes];
-        let (schedule, repulsion) = (Schedule::fresh(nodes), Repulsion::for_nodes(nodes));
+        let (schedule, repulsion) = (Schedule::from_start(nodes), Repulsion::for_nodes(nodes));
         let mut places = graph.start.to_vec();
         let mut here = vec![];
         for s in 1..=5u64 {

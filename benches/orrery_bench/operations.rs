@@ -13,7 +13,7 @@ use orrery::nn::{
         attention::{AttentionSpec, attention},
         cross_entropy::head_cross_entropy,
         embedding::embedding,
-        layer::{LayerSpec, Style, flatten, layer},
+        layer::{LayerSpec, LayerStyle, flatten, layer},
         linear::linear,
         mlp::{Act, mlp},
     },
@@ -86,7 +86,7 @@ fn of_blocks(t: usize, what: &str, blocks: usize) -> Result<Vec<Row>> {
     let n = (B * t) as f64 * 1e-9;
     let spec =
         AttentionSpec { heads: 4, kv_heads: 2, head_dim: 32, theta: Some(THETA), window: None, eps: EPS, alibi: false };
-    let (style, act) = (Style::RmsNoBias, Act::Gelu);
+    let (style, act) = (LayerStyle::RmsNoBias, Act::Gelu);
     let whole = LayerSpec {
         style,
         eps: EPS,

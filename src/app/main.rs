@@ -1,4 +1,4 @@
-//! Arguments in, exit code out.
+//! The program: passes its arguments to the library and returns the exit code.
 
 use orrery::cli;
 use orrery_engine::nn::memory::Counting;

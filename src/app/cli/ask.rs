@@ -74,7 +74,7 @@ pub struct AskArgs {
 }
 
 impl AskArgs {
-    /// How long a program that trains a run elsewhere is given to answer.
+    /// The time that a program training a run elsewhere has to answer.
     fn patience(&self) -> Duration {
         Duration::from_secs(self.wait.into())
     }
@@ -139,10 +139,10 @@ fn typed(id: &str, question: &Args) -> Result<(&'static ProbeEntry, Args), Failu
 /// Finds the probe of this name, Orrery's own or the protocol's, so that runs of this program and of others are asked
 /// in the same way.
 fn find(id: &str) -> Result<&'static ProbeEntry, Failure> {
-    asks::probe_of(id).ok_or_else(|| Failure::usage(view_words(id).unwrap_or_else(|| probe::unknown(id))))
+    asks::find_probe(id).ok_or_else(|| Failure::usage(view_words(id).unwrap_or_else(|| probe::unknown(id))))
 }
 
-/// Where a view is named in place of a probe: what is measured in the first lab that shows it.
+/// The measurement behind a view that is named in place of a probe, in the first lab that shows it.
 fn view_words(id: &str) -> Option<String> {
     let lab = LABS.iter().find(|lab| lab.panes.iter().any(|pane| pane.view == id))?;
     let plan = (lab.plan)(&lab.config(None).ok()?).ok()?;
@@ -362,10 +362,10 @@ impl AnswerPicture<'_> {
         mirror.begin_noting_reads();
         let (theme, knobs) = (Theme::dark(), (lab.knobs)());
         let figure = Figure { run, step, ..Figure::new(view, &mirror, config, &knobs, &theme) };
-        if !reads(&figure, &answered)? {
+        if !reads_channels(&figure, &answered)? {
             let shows = |view: &&str| {
                 let figure = Figure { view, ..figure };
-                reads(&figure, &answered).unwrap_or(false) && matches!(figure.empty_message(), Ok(None))
+                reads_channels(&figure, &answered).unwrap_or(false) && matches!(figure.empty_message(), Ok(None))
             };
             let others: Vec<&str> = lab.panes.iter().map(|pane| pane.view).filter(shows).collect();
             let hint = match &others[..] {
@@ -380,7 +380,7 @@ impl AnswerPicture<'_> {
 }
 
 /// True if the view of a figure reads measurements of these channels.
-fn reads(figure: &Figure<'_>, channels: &BTreeSet<Channel>) -> Result<bool, Failure> {
+fn reads_channels(figure: &Figure<'_>, channels: &BTreeSet<Channel>) -> Result<bool, Failure> {
     figure.mirror.take_reads();
     figure.empty_message().map_err(Failure::run)?;
     Ok(!figure.mirror.take_reads().is_disjoint(channels))

@@ -18,9 +18,9 @@ use crate::{
 };
 
 /// Time between two looks for questions.
-const POLL_EVERY: Duration = Duration::from_millis(250);
+const QUESTION_POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Time between two looks at the state of the training.
-const POLL: Duration = Duration::from_millis(10);
+const STATE_POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// The maximum number of characters of a name that an error message repeats.
 const MAX_SHOWN: usize = 80;
 
@@ -105,7 +105,7 @@ impl SharedTrainingState {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn now(&self) -> TrainingState {
+    fn state(&self) -> TrainingState {
         *self.lock()
     }
 }
@@ -149,16 +149,16 @@ struct Answerer {
 impl Answerer {
     fn work(self) {
         let mut inbox = None;
-        while !self.training.now().is_over {
+        while !self.training.state().is_over {
             if let Err(e) = self.poll_inbox(&mut inbox) {
                 notice!("warning: questions to the run are not answered any more: {e}");
                 return;
             }
             // the folder of questions is made as soon as the run has one
-            let pause = if inbox.is_some() { POLL_EVERY } else { POLL };
+            let pause = if inbox.is_some() { QUESTION_POLL_INTERVAL } else { STATE_POLL_INTERVAL };
             let looked = Instant::now();
-            while looked.elapsed() < pause && !self.training.now().is_over {
-                sleep(POLL);
+            while looked.elapsed() < pause && !self.training.state().is_over {
+                sleep(STATE_POLL_INTERVAL);
             }
         }
     }
@@ -169,15 +169,15 @@ impl Answerer {
             *inbox = Some(QuestionInbox::open(&folder)?);
         }
         let Some(inbox) = inbox else { return Ok(()) };
-        for question in inbox.take(self.training.now().step)? {
-            let outcome = self.perform(&question);
-            inbox.answer(&question.id, self.training.now().step, outcome)?;
+        for question in inbox.take(self.training.state().step)? {
+            let outcome = self.carry_out(&question);
+            inbox.answer(&question.id, self.training.state().step, outcome)?;
         }
         Ok(())
     }
 
     /// Returns a description of what was done; the error is the reason for a refusal.
-    fn perform(&self, question: &ReceivedQuestion) -> Result<String, String> {
+    fn carry_out(&self, question: &ReceivedQuestion) -> Result<String, String> {
         let ReceivedQuestion { ask, args, .. } = question;
         if !asks::is_allowed(&self.allowed, ask) {
             let ask: String = ask.chars().take(MAX_SHOWN).collect();
@@ -197,7 +197,7 @@ impl Answerer {
             true => (Command::Pause, "paused already", "paused"),
             false => (Command::Run, "was not paused", "goes on"),
         };
-        if self.training.now().is_paused == is_paused {
+        if self.training.state().is_paused == is_paused {
             return Ok(already.to_owned());
         }
         let after = self.command(command, |now| now.is_paused == is_paused)?;
@@ -205,7 +205,7 @@ impl Answerer {
     }
 
     fn save(&self) -> Result<String, String> {
-        let before = self.training.now();
+        let before = self.training.state();
         if before.step == 0 {
             return Err("no step is finished yet, so there is nothing to save".to_owned());
         }
@@ -218,7 +218,7 @@ impl Answerer {
         if !(factor > 0.0 && factor <= 100.0) {
             return Err(format!("`factor` is {factor}: it must be above 0 and at most 100"));
         }
-        let before = self.training.now();
+        let before = self.training.state();
         let (key, value) = (TrainSettings::lr.name, Value::Float(before.lr * factor));
         // tried on a copy first, because the run would refuse a value outside the setting's range
         self.config.clone().set(&self.knobs, key, value.clone()).map_err(|e| e.to_string())?;
@@ -231,7 +231,7 @@ impl Answerer {
     fn command(&self, command: Command, is_done: impl Fn(&TrainingState) -> bool) -> Result<TrainingState, String> {
         let mut unsent = Some(command);
         loop {
-            let now = self.training.now();
+            let now = self.training.state();
             if unsent.is_none() && is_done(&now) {
                 return Ok(now);
             }
@@ -243,7 +243,7 @@ impl Answerer {
             {
                 unsent = Some(command);
             }
-            sleep(POLL);
+            sleep(STATE_POLL_INTERVAL);
         }
     }
 }
@@ -256,16 +256,16 @@ mod tests {
     fn a_checkpoint_from_before_a_change_is_no_save() {
         let mut training = SharedTrainingState(Arc::default());
         training.lock().step = 5;
-        let before = training.now();
+        let before = training.state();
         training.event(&Event::Checkpoint { step: 5 }).unwrap();
-        assert!(training.now().is_saved_since(&before));
-        let before = training.now();
+        assert!(training.state().is_saved_since(&before));
+        let before = training.state();
         assert!(before.is_saved_since(&before), "no other checkpoint of this step is written");
         let (key, value) = (TrainSettings::lr.name.to_owned(), Value::Float(0.5));
         training.event(&Event::Changed { step: 5, key, value }).unwrap();
-        let before = training.now();
+        let before = training.state();
         assert!(!before.is_saved_since(&before) && before.lr == 0.5);
         training.event(&Event::Checkpoint { step: 5 }).unwrap();
-        assert!(training.now().is_saved_since(&before));
+        assert!(training.state().is_saved_since(&before));
     }
 }

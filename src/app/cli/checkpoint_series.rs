@@ -104,7 +104,7 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
 }
 
 /// The lab of trained models with the newest checkpoint of the folder.
-pub fn configured(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
+pub fn lab_and_config(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
     let files = step_files(folder)?;
     let newest = files.last().map_or(folder, |file| file.path.as_path());
     settings::with_file(FileKind::Checkpoint, &std::path::absolute(newest).map_err(Failure::wrong)?)

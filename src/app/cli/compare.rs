@@ -5,7 +5,7 @@ mod multiples;
 mod points;
 mod tables;
 
-use super::{damage, figures, summary::fitted};
+use super::{damage, figures, summary::fit_columns};
 use crate::{
     cli::prelude::*,
     experiments::{
@@ -82,7 +82,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     for (title, table, legend) in
         [("settings that differ", &settings, None), ("headline numbers", &numbers.text(), numbers.legend())]
     {
-        let lines: Vec<String> = fitted(table).into_iter().chain(legend).collect();
+        let lines: Vec<String> = fit_columns(table).into_iter().chain(legend).collect();
         print_line!("{title}\n{}\n", lines.join("\n"))?;
     }
     if let Some(note) = loss_note(&rows, &names) {
@@ -161,13 +161,13 @@ fn loss_note(rows: &[&RunRow], names: &[String]) -> Option<String> {
 
 /// The names of the runs in legends: the user's own, or short settings in which they differ, or their folders.
 fn names(rows: &[&RunRow], differing: &[Difference]) -> Vec<String> {
-    const LONG: usize = 48;
+    const MAX_LABEL_CHARS: usize = 48;
     let by_settings = |i: usize| {
         let words = |d: &Difference| format!("{} {}", d.key.rsplit('.').next().unwrap_or(&d.key), d.values[i]);
         differing.iter().filter(|d| d.key != "preset").map(words).collect::<Vec<_>>().join(", ")
     };
     let all: Vec<String> = (0..rows.len()).map(by_settings).collect();
-    let is_plain = all.iter().all(|name| !name.is_empty() && name.chars().count() <= LONG);
+    let is_plain = all.iter().all(|name| !name.is_empty() && name.chars().count() <= MAX_LABEL_CHARS);
     let is_unique = |name: &String| all.iter().filter(|n| *n == name).count() == 1;
     let of = |(row, settings): (&&RunRow, &String)| match () {
         () if !row.note.name.is_empty() => row.note.name.clone(),

@@ -66,12 +66,12 @@ struct Trained {
     name: String,
 }
 
-struct Searched {
+struct SearchedModel {
     name: String,
     seed: u64,
     loss: f64,
     /// The shares of sentences, in known frames and in new ones, that expect the noun's class. `None` in a rehearsal.
-    knows: Option<[f64; 2]>,
+    class_shares: Option<[f64; 2]>,
 }
 
 /// The models, each trained or opened once it is asked for.
@@ -129,12 +129,12 @@ fn search(args: &ConceptArgs, procedures: &[SearchParams]) -> Result<(), Failure
         }
         results.push(of_model);
         let class = PRESETS.iter().find(|p| p.0 == id).map_or(Class::Currency, |p| p.1);
-        let knows = match args.rehearse {
+        let class_shares = match args.rehearse {
             // A rehearsal leaves the confirming sentences unread.
             true => None,
             false => Some(concepts::follow_up_accuracy(model, run.corpus(), class).map_err(wrong)?),
         };
-        named.push(Searched { name, seed: config.seed, loss, knows });
+        named.push(SearchedModel { name, seed: config.seed, loss, class_shares });
         asked_question = Some(question);
     }
     let Some(question) = asked_question else { return Err(Failure::usage("there is no model: name seeds or runs")) };
@@ -163,7 +163,7 @@ fn train(lab: &Lab, config: &Config) -> Result<Trained, Failure> {
             notice!("seed {seed}: step {} of {steps}, loss {loss:.3}, {:.0} s", run.step, stats.wall_secs);
         }
     }
-    finished(run, format!("seed {seed}"))
+    finish_run(run, format!("seed {seed}"))
 }
 
 /// A run folder at its last checkpoint.
@@ -179,10 +179,10 @@ fn opened(folder: &Path) -> Result<Trained, Failure> {
     damage::report(folder, &skipped_checkpoints(&loaded));
     run.restore(&loaded.checkpoint).map_err(Failure::failed)?;
     let name = format!("seed {}, step {}", config.seed, run.step);
-    finished(run, name)
+    finish_run(run, name)
 }
 
-fn finished(mut run: Run, name: String) -> Result<Trained, Failure> {
+fn finish_run(mut run: Run, name: String) -> Result<Trained, Failure> {
     let loss = scalar_value(&run.evaluate(0).map_err(Failure::failed)?, channels::LOSS_HELD_OUT);
     Ok(Trained { run, loss, name })
 }
@@ -193,7 +193,7 @@ fn scalar_value(stats: &StepStats, channel: &str) -> f64 {
 
 fn table(
     question: &ConceptQuestion,
-    named: &[Searched],
+    named: &[SearchedModel],
     trained: &[&SearchResult],
     random: &[SearchResult],
 ) -> Result<serde_json::Value, Failure> {
@@ -203,9 +203,11 @@ fn table(
          p, Holm{codes}"
     )?;
     let mut rows = vec![];
-    named.iter().zip(trained).try_for_each(|(searched, f)| printed(&searched.name, Some(searched), f, &mut rows))?;
+    for (searched, f) in named.iter().zip(trained) {
+        print_synapses(&searched.name, Some(searched), f, &mut rows)?;
+    }
     for (searched, f) in named.iter().zip(random) {
-        printed(&format!("random {}", searched.seed), None, f, &mut rows)?;
+        print_synapses(&format!("random {}", searched.seed), None, f, &mut rows)?;
     }
     let verdicts: Vec<ConceptVerdict> = trained.iter().map(|f| ConceptVerdict::new(question, f, random)).collect();
     let firsts: Vec<f64> = trained.iter().map(|f| f.first_correlation()).collect();
@@ -221,9 +223,9 @@ fn table(
 }
 
 /// The first three synapses of a model, and all of them as JSON.
-fn printed(
+fn print_synapses(
     name: &str,
-    trained: Option<&Searched>,
+    trained: Option<&SearchedModel>,
     result: &SearchResult,
     rows: &mut Vec<serde_json::Value>,
 ) -> Result<(), Failure> {
@@ -237,18 +239,20 @@ fn printed(
             .collect();
         rows.push(json!({
             "model": name, "rank": rank + 1, "layer": s.synapse.layer, "y": s.synapse.i, "x": s.synapse.j,
-            "loss": trained.map(|t| t.loss), "knows": trained.map(|t| t.knows), "strengths": strengths, "interval": [low, high], "holm": s.holm,
+            "loss": trained.map(|t| t.loss), "knows": trained.map(|t| t.class_shares),
+            "strengths": strengths, "interval": [low, high], "holm": s.holm,
             "p_by_language": both.map(|b| b.p_by_language.clone()), "searched": result.searched,
         }));
         if rank < 3 {
             let by_language = both.iter().flat_map(|b| &b.by_language);
             let shown: String = by_language.map(|r| format!("{r:>6.2}")).collect();
             let first = |words: String| if rank == 0 { words } else { String::new() };
+            let shares = trained.and_then(|t| t.class_shares);
             print_line!(
                 "{:<20}{:>5}{:>11}{:>6}{:>6}{:>6}{:>8.2}{:>7.2}{:>8.2}{:>22}{:>8.4}{shown}",
                 first(name.to_owned()),
                 first(trained.map_or(String::new(), |t| format!("{:.3}", t.loss))),
-                first(trained.and_then(|t| t.knows).map_or(String::new(), |[old, new]| format!("{old:.2} {new:.2}"))),
+                first(shares.map_or(String::new(), |[old, new]| format!("{old:.2} {new:.2}"))),
                 s.synapse.layer,
                 s.synapse.i,
                 s.synapse.j,

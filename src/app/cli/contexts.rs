@@ -47,7 +47,7 @@ pub struct ContextArgs {
 }
 
 /// Ids that are handed on at once.
-const PIECE: usize = 1 << 16;
+const CHUNK_IDS: usize = 1 << 16;
 /// Characters of a passage on a line of the terminal, before its token and after.
 const CHARS_BEFORE: usize = 44;
 const CHARS_AFTER: usize = 20;
@@ -60,7 +60,7 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
     let model = chosen.model()?;
     let max_tokens = args.tokens.map_or(usize::MAX, |n| n as usize);
     let how = ContextSearch {
-        followed: followed(args, model.shape())?,
+        followed: tracked_activation(args, model.shape())?,
         window: args.window as usize,
         top: args.top as usize,
         max_tokens,
@@ -86,7 +86,7 @@ fn read(
     how: &ContextSearch,
     tokenizer: &NamedTokenizer,
 ) -> Result<TopContexts, Failure> {
-    let mut pieces = ids.chunks(PIECE);
+    let mut pieces = ids.chunks(CHUNK_IDS);
     let total = ids.len().min(how.max_tokens);
     let mut progress = StepProgress::new("reading, one step per token", total as u64);
     let mut report = |done: usize| {
@@ -103,7 +103,7 @@ fn read(
     Ok(top_contexts(&tally, how, model.shape().per_head(), &shown, tally.read < ids.len()))
 }
 
-fn followed(args: &ContextArgs, shape: &SynapseShape) -> Result<TrackedActivation, Failure> {
+fn tracked_activation(args: &ContextArgs, shape: &SynapseShape) -> Result<TrackedActivation, Failure> {
     let (heads, per_head) = (shape.heads, shape.per_head());
     let one = |text: &str| match read_neurons(text, heads, per_head).map_err(Failure::usage)?[..] {
         [neuron] => Ok(neuron),

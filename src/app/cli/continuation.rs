@@ -44,7 +44,7 @@ fn decide_from(
     let (lab, mut config) = recorded_in(&info, folder)?;
     let mut recorded_inputs = info.inputs;
     let mut notices = vec![];
-    if lab.trains() {
+    if lab.makes_runs() {
         check_settings(folder, &config)?;
     }
     if let Some(steps) = steps {
@@ -78,9 +78,9 @@ fn decide_from(
 
 /// Checks that `config.toml` still has the recorded settings: whoever edits it expects that it counts.
 fn check_settings(folder: &Path, recorded: &Config) -> Result<(), Failure> {
-    const CONFIG: &str = "config.toml";
-    let path = folder.join(CONFIG);
-    let text = read_text_inside(folder, CONFIG, store::MAX_CONFIG);
+    const CONFIG_FILE: &str = "config.toml";
+    let path = folder.join(CONFIG_FILE);
+    let text = read_text_inside(folder, CONFIG_FILE, store::MAX_CONFIG);
     if text.as_ref().is_err_and(FileError::is_missing) {
         return Ok(());
     }

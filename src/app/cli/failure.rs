@@ -50,7 +50,7 @@ impl Failure {
         Self::usage(format!("{} cannot be read: {e}", path.display()))
     }
 
-    /// Appends `message` to the message if `helps`.
+    /// Appends `message` to the failure's message if `helps` is true.
     pub fn with(self, message: String, helps: bool) -> Self {
         if helps { Self { message: self.message + &message, ..self } } else { self }
     }
@@ -86,7 +86,8 @@ impl From<crate::config::ConfigError> for Failure {
     }
 }
 
-/// Where the system has refused, the command failed; else what is in the folder, or what was asked of it, is wrong.
+/// A refusal of the operating system is a failure of the command; anything else is an error in the folder or in the
+/// request.
 impl From<StoreError> for Failure {
     fn from(e: StoreError) -> Self {
         if e.is_system_error() { Self::failed(e) } else { Self::wrong(e) }

@@ -8,7 +8,7 @@ use crate::{
     ui::views::{self, ViewEntry},
 };
 
-const FIGURES: &str = "figures";
+const FIGURES_FOLDER: &str = "figures";
 
 #[derive(Args)]
 pub struct RenderArgs {
@@ -176,8 +176,8 @@ pub fn replay(folder: &Path) -> Result<(Mirror, Damage), Failure> {
 
 /// Checks that the figures of a run are, or will be, inside its folder, which may come from another user and hold a link.
 pub fn check_folder(folder: &Path) -> Result<(), Failure> {
-    match folder_inside(folder, FIGURES) {
-        Err(e) if !e.is_missing() => Err(usage!("{} cannot be written to: {e}", folder.join(FIGURES).display())),
+    match folder_inside(folder, FIGURES_FOLDER) {
+        Err(e) if !e.is_missing() => Err(usage!("{} cannot be written to: {e}", folder.join(FIGURES_FOLDER).display())),
         _ => Ok(()),
     }
 }
@@ -195,8 +195,8 @@ pub fn draw_all(folder: &Path) -> Result<(), Failure> {
     let (mirror, lost) = replay(folder)?;
     damage::report(folder, &lost);
     let (knobs, theme) = ((lab.knobs)(), Theme::dark());
-    let into = folder.join(FIGURES);
-    make_folder_inside(folder, FIGURES)
+    let into = folder.join(FIGURES_FOLDER);
+    make_folder_inside(folder, FIGURES_FOLDER)
         .map_err(|e| Failure::run(format!("{} cannot be written to: {e}", into.display())))?;
     let mut empty = vec![];
     for pane in lab.panes {

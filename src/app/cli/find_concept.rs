@@ -48,7 +48,7 @@ pub struct FindConceptArgs {
 }
 
 /// Number of progress reports of a search.
-const STEPS: u64 = 1000;
+const PROGRESS_STEPS: u64 = 1000;
 
 pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     let inputs: [&Path; 2] = [&args.checkpoint, &args.sentences];
@@ -148,12 +148,12 @@ struct Searches<'a> {
 
 impl<'a> Searches<'a> {
     fn new(question: &'a ConceptQuestion, params: &'a SearchParams, total: usize) -> Self {
-        let progress = StepProgress::new("searching", STEPS).into();
+        let progress = StepProgress::new("searching", PROGRESS_STEPS).into();
         Self { question, params, finished: 0, total, progress, cancelled: interrupt::cancel_flag() }
     }
 
     fn search(&mut self, model: &dyn Trainable) -> Result<SearchResult, Failure> {
-        let report = |share: f32| self.progress.borrow_mut().step((share * STEPS as f32) as u64);
+        let report = |share: f32| self.progress.borrow_mut().step((share * PROGRESS_STEPS as f32) as u64);
         let progress = Progress::new(&report, &self.cancelled).piece(self.finished, self.total);
         let device = model.params().device();
         let found = concepts::find(model, self.question, self.params, device, progress);
@@ -166,7 +166,7 @@ impl<'a> Searches<'a> {
         let found = found.map_err(Failure::wrong)?;
         self.finished += 1;
         if self.finished == self.total {
-            self.progress.borrow_mut().step(STEPS);
+            self.progress.borrow_mut().step(PROGRESS_STEPS);
         }
         Ok(found)
     }

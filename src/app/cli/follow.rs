@@ -4,7 +4,7 @@ use super::{
     OpenArgs, RUNS, Settings, display, interrupt, other_logs,
     progress::notice_line,
     remote::{self, Address, FollowedRun},
-    stream::POLL,
+    stream::POLL_INTERVAL,
     window,
 };
 use crate::{
@@ -53,7 +53,7 @@ pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
 
 /// A run of Orrery's own whose lock is free and whose logs have not changed for so long has no writer. A copy that is kept up
 /// to date from another machine has a free lock too.
-const QUIET: Duration = Duration::from_secs(120);
+const QUIET_TIME: Duration = Duration::from_secs(120);
 
 /// Prints the newest step of every variant and then each new one, until the run ends or the command is interrupted.
 fn print_numbers(folder: &Path, is_copy: bool) -> Result<(), Failure> {
@@ -68,7 +68,7 @@ fn print_numbers(folder: &Path, is_copy: bool) -> Result<(), Failure> {
             Some(_) => return Ok(()),
             None => {}
         }
-        std::thread::sleep(POLL);
+        std::thread::sleep(POLL_INTERVAL);
         if is_asked.load(Ordering::SeqCst) {
             return Err(Failure::interrupted("no longer followed; the run itself was not stopped"));
         }
@@ -133,10 +133,10 @@ impl Follower {
         Ok(end)
     }
 
-    /// True if the process that wrote the run is gone. Of a copy nothing here can tell that; the first quiet that shows it to be
-    /// one is told.
+    /// True if the process that wrote the run is gone. This cannot be known for a copy; when a folder first turns out
+    /// to be one, a notice says so.
     fn has_no_writer(&mut self, folder: &Path) -> bool {
-        let is_quiet = || store::last_change(folder).and_then(|t| t.elapsed().ok()).is_some_and(|age| age > QUIET);
+        let is_quiet = || store::last_change(folder).and_then(|t| t.elapsed().ok()).is_some_and(|age| age > QUIET_TIME);
         let is_left = || self.info.lab != FOREIGN && store::is_unlocked(folder) && is_quiet();
         let was_abandoned = !self.is_copy && store::was_abandoned_here(folder);
         if self.is_copy || was_abandoned || !is_left() {
@@ -167,10 +167,10 @@ impl Follower {
     }
 }
 
-/// The machine that made the last part of a run, where its record shows that it is not this one. A record names no machine, so
-/// that two of one system and processor are told apart by nothing.
+/// The machine that made the last part of a run, if its record shows that it is not this one. A record does not
+/// identify a machine, so two with the same system and processor cannot be told apart.
 fn other_machine(folder: &Path) -> Option<String> {
     let label = |machine: &Environment| format!("{}, {}", machine.os, machine.cpu);
     let made_on = store::machines(folder).pop().filter(|machine| !machine.os.is_empty())?;
-    Some(label(&made_on)).filter(|made_on| *made_on != label(&Environment::here()))
+    Some(label(&made_on)).filter(|made_on| *made_on != label(&Environment::current()))
 }

@@ -33,15 +33,15 @@ pub struct GenerateArgs {
 /// Tokens of one character at most.
 const LONGEST_CHAR: usize = 8;
 /// Tokens before those that are shown: some decoders put a space between two.
-const CONTEXT: usize = 4;
+const CONTEXT_TOKENS: usize = 4;
 
 /// Prints text to standard output as it is generated, one complete character at a time.
 struct Printer<'a> {
     tokenizer: &'a TextTokenizer,
-    /// The prompt's and those that were written.
+    /// The token ids of the prompt, followed by the generated ones.
     ids: Vec<u32>,
     shown: usize,
-    /// Why standard output takes no more.
+    /// The error with which standard output refused the text, after which nothing more is printed.
     failure: Option<Failure>,
 }
 
@@ -54,7 +54,7 @@ impl Printer<'_> {
     /// Shows the token, unless it is a part of a character; returns true if more can be shown.
     fn add(&mut self, id: u32) -> bool {
         self.ids.push(id);
-        let bytes = self.unseen();
+        let bytes = self.context_bytes();
         if is_cut(&bytes) && self.ids.len() - self.shown < LONGEST_CHAR {
             return true;
         }
@@ -63,15 +63,15 @@ impl Printer<'_> {
     }
 
     fn show_rest(&mut self) {
-        let rest = self.unseen();
+        let rest = self.context_bytes();
         if self.failure.is_none() && self.show(&rest) {
             self.show(b"\n");
         }
     }
 
     /// The bytes that the ids that are not shown add to those before them.
-    fn unseen(&self) -> Vec<u8> {
-        let from = self.shown.saturating_sub(CONTEXT);
+    fn context_bytes(&self) -> Vec<u8> {
+        let from = self.shown.saturating_sub(CONTEXT_TOKENS);
         let before = self.tokenizer.decode(&self.ids[from..self.shown]);
         let all = self.tokenizer.decode(&self.ids[from..]);
         let added = all.strip_prefix(before.as_slice()).map(<[u8]>::to_vec);

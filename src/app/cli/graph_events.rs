@@ -25,7 +25,7 @@ pub const LAB: &str = "neuron_graph";
 /// Larger files are refused.
 pub const MAX_BYTES: u64 = 1 << 30;
 /// A graph takes at most this many times the bytes of its file.
-const GROWTH: u64 = 32;
+const MAX_GROWTH: u64 = 32;
 /// Communities and cores of graphs of more edges are not looked for when a file is opened.
 const MAX_SEARCHED: usize = 2_000_000;
 
@@ -69,7 +69,8 @@ pub fn read(path: &Path) -> Result<GraphFile, String> {
     let format = format_of(path).ok_or_else(|| {
         format!("{shown} is not a graph that can be read: its name should end in {}", Format::extensions())
     })?;
-    let bytes = read_all(open_checked(path, GROWTH)?, MAX_BYTES).map_err(|e| format!("{shown} cannot be read: {e}"))?;
+    let file = open_checked(path, MAX_GROWTH)?;
+    let bytes = read_all(file, MAX_BYTES).map_err(|e| format!("{shown} cannot be read: {e}"))?;
     let text = String::from_utf8(bytes)
         .map_err(|e| format!("{shown} is not UTF-8 (byte {}); save it as UTF-8", e.utf8_error().valid_up_to()))?;
     format.read(&text).map_err(|e| format!("{shown}, {e}"))
@@ -155,7 +156,7 @@ fn neuron_graph(graph: &GraphFile, report: &(dyn Fn(usize) + Sync)) -> NeuronGra
         Array::new([places.len(), 2], flat).ok()
     });
     let own = values(graph, &["community", "modularity_class", "modularity class", "group"]);
-    let positive = positive(graph, &all);
+    let positive = positive_subgraph(graph, &all);
     let found = positive.as_ref().filter(|_| own.is_none());
     let found = found.map(|graph| communities::communities_with_progress(graph, Search::default(), report));
     let modularity = found.as_ref().map(|found| Number(found.modularity));
@@ -217,7 +218,7 @@ fn file_graph(graph: &GraphFile, all: &[Edge], modularity: Option<Number<f64>>) 
 }
 
 /// The subgraph of edges with positive weight, unless it is too large to search while the user waits.
-fn positive(graph: &GraphFile, all: &[Edge]) -> Option<Graph> {
+fn positive_subgraph(graph: &GraphFile, all: &[Edge]) -> Option<Graph> {
     let positive: Vec<Edge> = all.iter().copied().filter(|(_, _, weight)| *weight > 0.0).collect();
     if positive.is_empty() || positive.len() > MAX_SEARCHED {
         return None;

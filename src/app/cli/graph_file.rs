@@ -72,7 +72,7 @@ pub fn run(args: &GraphArgs, began: Instant) -> Result<(), Failure> {
 }
 
 /// Graphs of more nodes are laid out before they are drawn, step by step, so that one sees how far it is.
-const LARGE: usize = 20_000;
+const LARGE_GRAPH: usize = 20_000;
 /// Seed of the layout, as the view begins with.
 const SEED: u64 = 1;
 
@@ -122,7 +122,7 @@ fn place_nodes(graph: &mut GraphFile) {
     let start = layout::start(0..nodes as u32, SEED);
     let steps = u64::from(layout::steps_for(nodes));
     let mut progress = StepProgress::new(format!("laying out {nodes} nodes"), steps);
-    let places = layout::after(steps, &springs, &layout::ForceParams::default(), start, |step| progress.step(step));
+    let places = layout::run_steps(steps, &springs, &layout::ForceParams::default(), start, |step| progress.step(step));
     for (node, [x, y]) in graph.nodes.iter_mut().zip(places) {
         node.position = Some([f64::from(x), -f64::from(y)]);
     }
@@ -132,7 +132,7 @@ fn draw(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     args.picture.check()?;
     let mut mirror = Mirror::default();
     let mut graph = args.reading.read(&args.file).map_err(Failure::usage)?;
-    if graph.nodes.len() > LARGE && graph.nodes.iter().any(|node| node.position.is_none()) {
+    if graph.nodes.len() > LARGE_GRAPH && graph.nodes.iter().any(|node| node.position.is_none()) {
         place_nodes(&mut graph);
     }
     events_of(&graph, &args.file).into_iter().for_each(|e| mirror.apply(e));

@@ -19,7 +19,7 @@ use crate::{
 use crossbeam::channel::{Sender, bounded};
 
 /// Commands that may wait: a request to end finds a place beside those of others.
-const QUEUE: usize = 16;
+const QUEUE_CAPACITY: usize = 16;
 
 #[derive(Args)]
 pub struct RunArgs {
@@ -110,19 +110,19 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 
 /// Records a folder of checkpoints as a run; returns its folder.
 pub fn record_series(folder: &Path, set: &Settings) -> Result<PathBuf, Failure> {
-    let (lab, mut config) = checkpoint_series::configured(folder)?;
+    let (lab, mut config) = checkpoint_series::lab_and_config(folder)?;
     settings::apply(set, lab, &mut config)?;
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(checkpoint_series::StepReport)];
     checkpoint_series::record(folder, lab, &config, &set.out, sinks, &|| true)
 }
 
 /// Ends a run at a step, as Ctrl-C would.
-struct EndAt {
+struct StopAtStep {
     step: u64,
     commands: Sender<Command>,
 }
 
-impl Sink for EndAt {
+impl Sink for StopAtStep {
     fn event(&mut self, event: &Event) -> Result<(), String> {
         if matches!(event, Event::Step(stats) if stats.step >= self.step) {
             // the worker reads the command before its next step; if the queue is full, the next event sends it again
@@ -198,7 +198,7 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
 /// `until`: the step to end at, if it is not the last one; `allow`: what others may do to the run meanwhile.
 fn drive(plan: Plan, mut options: DriveOptions, until: Option<u64>, allow: &[&str]) -> Outcome {
     let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(RunProgress::new())];
-    let (keep, commands) = bounded(QUEUE);
+    let (keep, commands) = bounded(QUEUE_CAPACITY);
     let asked = AskedRun::begin(&plan, &options, &keep, allow).unwrap_or_else(|why| {
         notice!("warning: the run cannot be asked: {why}");
         None
@@ -208,7 +208,7 @@ fn drive(plan: Plan, mut options: DriveOptions, until: Option<u64>, allow: &[&st
         options.asks = allow.iter().map(|ask| (*ask).to_owned()).collect();
     }
     if let Some(step) = until {
-        sinks.push(Box::new(EndAt { step, commands: keep.clone() }));
+        sinks.push(Box::new(StopAtStep { step, commands: keep.clone() }));
     }
     interrupt::on_interrupt(move || {
         // A run that has ended needs no command.

@@ -41,7 +41,7 @@ mod example;
 pub mod follow;
 mod replay;
 
-const EXPORTS: &str = "exports";
+const EXPORTS_FOLDER: &str = "exports";
 
 pub struct DesktopHost {
     out: PathBuf,
@@ -273,7 +273,7 @@ impl Host for DesktopHost {
     }
 
     fn export_folder(&self) -> PathBuf {
-        self.out.join(EXPORTS)
+        self.out.join(EXPORTS_FOLDER)
     }
 
     fn list_runs(&mut self) {
@@ -311,7 +311,7 @@ impl Host for DesktopHost {
 
     fn list_sweeps(&mut self) {
         let out = self.out.clone();
-        self.spawn_work(move || Delivery::Sweeps(sweep::results::beside(&out)));
+        self.spawn_work(move || Delivery::Sweeps(sweep::results::sweeps_beside(&out)));
     }
 
     fn read_sweep(&mut self, folder: PathBuf) {
@@ -377,14 +377,14 @@ impl Host for DesktopHost {
 /// may be somebody else's, and so may a part of the name.
 fn make_parent(path: &Path, out: &Path) -> Result<(), Failure> {
     let Some(folder) = path.parent() else { return Ok(()) };
-    if !path.starts_with(out.join(EXPORTS)) {
+    if !path.starts_with(out.join(EXPORTS_FOLDER)) {
         return output::make_folder(folder);
     }
     output::make_folder(out)?;
     let mut made = PathBuf::new();
     for part in folder.strip_prefix(out).unwrap_or(folder).components() {
         made.push(part);
-        files::make_folder_inside(out, &made).map_err(|e| output::unmade(folder, &e))?;
+        files::make_folder_inside(out, &made).map_err(|e| output::create_failure(folder, &e))?;
     }
     Ok(())
 }

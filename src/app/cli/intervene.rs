@@ -75,8 +75,8 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     let asked = request(&args.change(), model.shape()).map_err(Failure::wrong)?;
     ensure!(!asked.is_empty(), "{NO_TARGET}");
     let options = EffectOptions { draws: args.draws as usize, length: args.tokens as usize, seed: args.seed };
-    let shown = std::cell::RefCell::new(StepProgress::new("reading", STEPS));
-    let report = |share: f32| shown.borrow_mut().step((f64::from(share) * STEPS as f64) as u64);
+    let shown = std::cell::RefCell::new(StepProgress::new("reading", PROGRESS_STEPS));
+    let report = |share: f32| shown.borrow_mut().step((f64::from(share) * PROGRESS_STEPS as f64) as u64);
     let cancelled = std::sync::atomic::AtomicBool::new(false);
     let progress = Progress::new(&report, &cancelled);
     let found = effect(&model, &ids, &asked, options, progress).map_err(Failure::wrong)?;
@@ -87,15 +87,16 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     args.read.write_table(args.csv.as_deref(), || per_token(tokenizer, &ids, &found))
 }
 
-const STEPS: u64 = 1000;
+const PROGRESS_STEPS: u64 = 1000;
 /// Names that are written out.
-const NAMED: usize = 12;
+const MAX_NAMED: usize = 12;
 
 fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: usize) -> Result<(), Failure> {
     let names = asked.names(per_head).concat();
-    let more = names.len().saturating_sub(NAMED);
+    let more = names.len().saturating_sub(MAX_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    print_line!("{}{more}: {}", names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", "), asked.description)?;
+    let named = names.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    print_line!("{named}{more}: {}", asked.description)?;
     if found.sigma.is_nan() {
         let percent = |share: f64| format!("{:.2}% of tokens and layers", 100.0 * share);
         print_line!("they fire at {}; the random ones at {}", percent(found.firing), percent(found.null_firing))?;

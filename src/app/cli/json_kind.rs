@@ -15,19 +15,19 @@ use crate::{cli::prelude::*, ui::host::FileContent};
 const DISTINCTIVE_KEYS: [&str; 7] = ["nodes", "links", "edges", "adjacency", "model", "added_tokens", "pre_tokenizer"];
 
 /// A key may be as long as the file.
-const GROWTH: u64 = 1;
+const MAX_GROWTH: u64 = 1;
 
 /// No file of settings is longer, bytes.
 const MAX_SETTINGS: u64 = 1 << 20;
 
 /// True if a file is longer than a graph may be, or than there is memory for one of its keys.
 pub fn is_too_large(path: &Path) -> bool {
-    path.metadata().is_ok_and(|of| check_length(of.len(), GROWTH).is_err())
+    path.metadata().is_ok_and(|of| check_length(of.len(), MAX_GROWTH).is_err())
 }
 
 pub fn kind_of(path: &Path) -> Result<FileContent, String> {
     let shown = path.display();
-    let file = open_checked(path, GROWTH)?;
+    let file = open_checked(path, MAX_GROWTH)?;
     let mut reader = serde_json::Deserializer::from_reader(BufReader::new(file.take(MAX_BYTES)));
     let found = reader.deserialize_any(Outermost);
     let found =

@@ -45,7 +45,7 @@ pub fn run(args: &MergeArgs) -> Result<(), Failure> {
 fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, Failure> {
     let name = path.display().to_string();
     if path.is_dir() {
-        let found = trained_run::newest(path, Some(variant))?;
+        let found = trained_run::newest_weights(path, Some(variant))?;
         return match found.spec {
             ModelSpec::Bdh(spec) => {
                 Ok(Parent { name, spec: spec.resolved().map_err(Failure::wrong)?, weights: found.weights })

@@ -91,7 +91,7 @@ const EXIT_CODES: [(u8, &str); 5] = [
 ];
 
 /// Notes at the end of the help, one paragraph each; they wrap at the terminal's width.
-const REMARKS: [&str; 2] = [
+const HELP_NOTES: [&str; 2] = [
     "Without a command Orrery opens its window; on a machine without a display it says so and runs the default lab into \
      a folder instead.",
     "The variable ORRERY_SIMD=scalar|avx2|avx512|neon forces the code path of the CPU kernels, so that one machine can \
@@ -100,7 +100,7 @@ const REMARKS: [&str; 2] = [
 
 fn after_help() -> String {
     let codes = EXIT_CODES.map(|(code, meaning)| format!("  {code:<3}  {meaning}")).join("\n");
-    format!("Exit codes:\n{codes}\n\n{}", REMARKS.join("\n\n"))
+    format!("Exit codes:\n{codes}\n\n{}", HELP_NOTES.join("\n\n"))
 }
 
 /// The folder in which run folders are made by default.
@@ -253,7 +253,7 @@ fn print_refusal(e: clap::Error) -> Result<(), Failure> {
         None => e.print(),
     };
     match e.exit_code() {
-        0 => printed.map_err(|e| output::unprinted(&e)),
+        0 => printed.map_err(|e| output::print_failure(&e)),
         code => Err(Failure::reported(u8::try_from(code).unwrap_or(2))),
     }
 }

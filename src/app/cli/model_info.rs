@@ -16,10 +16,9 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     let (spec, file) = (&checkpoint.spec, path_label(&checkpoint.path));
     let facts = &checkpoint.facts;
     let word = quoted(&checkpoint.path);
-    let layers = facts
-        .layers
-        .map_or_else(|| format!("the file does not say how many; `orrery model eval {word} TEXT` finds out"), number);
-    let window = facts.window.map_or_else(|| "unknown".to_owned(), number);
+    let unknown = || format!("the file does not say how many; `orrery model eval {word} TEXT` finds out");
+    let layers = facts.layers.map_or_else(unknown, number_text);
+    let window = facts.window.map_or_else(|| "unknown".to_owned(), number_text);
     print_line!("{file}: {} parameters", grouped(spec.parameters(checkpoint.vocab)))?;
     for (name, value) in [
         ("vocabulary V", checkpoint.vocab.to_string()),
@@ -36,7 +35,7 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
 }
 
 /// A number from the file; if it comes from a file beside it, that is added.
-fn number(known: KnownNumber) -> String {
+fn number_text(known: KnownNumber) -> String {
     match known.from {
         Evidence::File => known.value.to_string(),
         from => format!("{} ({})", known.value, from.label()),

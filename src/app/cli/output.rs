@@ -25,8 +25,8 @@ use crate::{files, store};
 /// runs, or the specification of a sweep.
 pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     let shown = path.display();
-    let there = resolved(path);
-    let is_input = inputs.iter().any(|input| resolved(input) == there);
+    let there = resolve_path(path);
+    let is_input = inputs.iter().any(|input| resolve_path(input) == there);
     ensure!(!is_input, "{shown} is an input: give another name to write to");
     ensure!(
         !store::import::is_log(&there),
@@ -40,13 +40,13 @@ pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
 /// Checks like [`check`], before anything is computed, that a command can write this file.
 pub fn check_file(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     check(path, inputs)?;
-    files::check_replaceable(path).map_err(|e| unwritten(path, &e))
+    files::check_replaceable(path).map_err(|e| write_failure(path, &e))
 }
 
 /// Checks like [`check`], before anything is computed, that a command can write into this folder, which may be missing.
 pub fn check_folder(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     check(path, inputs)?;
-    files::check_folders(path).map_err(|e| unmade(path, &e))
+    files::check_folders(path).map_err(|e| create_failure(path, &e))
 }
 
 /// Checks that no output of a command takes the place of another.
@@ -54,7 +54,7 @@ pub fn check_distinct<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<()
     let mut taken = BTreeSet::new();
     for path in paths {
         let shown = path.display();
-        ensure!(taken.insert(resolved(path)), "{shown} is named twice: give each output a name of its own");
+        ensure!(taken.insert(resolve_path(path)), "{shown} is named twice: give each output a name of its own");
     }
     Ok(())
 }
@@ -62,22 +62,22 @@ pub fn check_distinct<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<()
 /// Writes a file, or leaves what was there.
 pub fn write(path: &Path, bytes: &[u8], inputs: &[&Path]) -> Result<(), Failure> {
     check_file(path, inputs)?;
-    files::replace(path, bytes).map_err(|e| unwritten(path, &e))
+    files::replace(path, bytes).map_err(|e| write_failure(path, &e))
 }
 
 /// The failure of a command that cannot write a file or into a folder.
-pub fn unwritten(path: &Path, e: &dyn fmt::Display) -> Failure {
+pub fn write_failure(path: &Path, e: &dyn fmt::Display) -> Failure {
     Failure::run(format!("{} cannot be written: {e}", path.display()))
 }
 
 /// The failure of a command that cannot make a folder.
-pub fn unmade(path: &Path, e: &dyn fmt::Display) -> Failure {
+pub fn create_failure(path: &Path, e: &dyn fmt::Display) -> Failure {
     Failure::run(format!("{} cannot be made: {e}", path.display()))
 }
 
 /// Makes a folder for results, with those above it.
 pub fn make_folder(path: &Path) -> Result<(), Failure> {
-    files::make_folders(path).map_err(|e| unmade(path, &e))
+    files::make_folders(path).map_err(|e| create_failure(path, &e))
 }
 
 /// True if the name of a file has this ending, in whatever case.
@@ -133,10 +133,10 @@ pub fn print(bytes: &[u8]) -> Result<(), Failure> {
         true => Cow::Owned(printable(&String::from_utf8_lossy(bytes)).into_owned().into_bytes()),
         false => Cow::Borrowed(bytes),
     };
-    out.write_all(&shown).and_then(|()| out.flush()).map_err(|e| unprinted(&e))
+    out.write_all(&shown).and_then(|()| out.flush()).map_err(|e| print_failure(&e))
 }
 
-/// Standard output for a stream of bytes that another program reads; [`unprinted`] is the failure of writing to it.
+/// Standard output for a stream of bytes that another program reads; [`print_failure`] is the failure of writing to it.
 ///
 /// # Errors
 /// If it is a terminal, which would act on what somebody else's files hold.
@@ -153,7 +153,7 @@ pub fn write_line(line: fmt::Arguments<'_>) -> Result<(), Failure> {
 }
 
 /// The failure of a command whose standard output can no longer be written to.
-pub fn unprinted(e: &io::Error) -> Failure {
+pub fn print_failure(e: &io::Error) -> Failure {
     match e.kind() {
         io::ErrorKind::BrokenPipe => Failure::broken_pipe(),
         _ => Failure::run(format!("the output could not be written whole: {e}")),
@@ -170,7 +170,7 @@ macro_rules! print_line {
 pub(crate) use print_line;
 
 /// The path without links and dots, of something that need not exist yet.
-fn resolved(path: &Path) -> PathBuf {
+fn resolve_path(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     absolute.canonicalize().unwrap_or_else(|_| match (absolute.parent(), absolute.file_name()) {
         (Some(folder), Some(name)) => folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).join(name),

@@ -6,7 +6,7 @@ use super::terminal::printable;
 use crate::cli::prelude::*;
 
 /// The minimum time between two lines where there is no terminal.
-const PAUSE: Duration = Duration::from_secs(10);
+const MIN_REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Returns a progress bar if stderr is a terminal.
 fn progress_bar(style: &str) -> Option<ProgressBar> {
@@ -48,7 +48,7 @@ impl StepProgress {
         match &self.bar {
             Some(bar) if step == self.total => bar.finish_and_clear(),
             Some(bar) => bar.set_position(step),
-            None if self.last_report.elapsed() > PAUSE => {
+            None if self.last_report.elapsed() > MIN_REPORT_INTERVAL => {
                 self.last_report = Instant::now();
                 notice!("{}: {} {step} of {}", self.what, self.unit, self.total);
             }
@@ -106,7 +106,7 @@ impl RunProgress {
                 bar.set_position(step);
                 bar.set_message(printable(&format!("loss {known}")).into_owned());
             }
-            None if self.last_report.elapsed() > PAUSE || step == self.total => {
+            None if self.last_report.elapsed() > MIN_REPORT_INTERVAL || step == self.total => {
                 self.last_report = Instant::now();
                 notice!("step {step} / {}  loss {known}", self.total);
             }
@@ -127,11 +127,11 @@ pub fn notice_line(level: Level, text: &str) -> String {
 
 /// The first few losses that are known, by variant, and how many more there are: "fast 1.234, slow 1.345, and 3 more".
 fn losses_label(names: &[String], losses: &[f64]) -> String {
-    const SHOWN: usize = 4;
+    const MAX_SHOWN: usize = 4;
     let known: Vec<_> = names.iter().zip(losses).filter(|(_, loss)| loss.is_finite()).collect();
-    let mut words: Vec<String> = known.iter().take(SHOWN).map(|(name, loss)| format!("{name} {loss:.3}")).collect();
-    if known.len() > SHOWN {
-        words.push(format!("and {} more", known.len() - SHOWN));
+    let mut words: Vec<String> = known.iter().take(MAX_SHOWN).map(|(name, loss)| format!("{name} {loss:.3}")).collect();
+    if known.len() > MAX_SHOWN {
+        words.push(format!("and {} more", known.len() - MAX_SHOWN));
     }
     words.join(", ")
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory};
 
-use super::{Cli, EXIT_CODES, REMARKS, parse};
+use super::{Cli, EXIT_CODES, HELP_NOTES, parse};
 
 const INTRO: &str = "# Commands
 
@@ -20,7 +20,7 @@ pub fn markdown() -> String {
     section(&mut text, &program, 2);
     let codes = EXIT_CODES.map(|(code, meaning)| format!("- `{code}`: {meaning}")).join("\n");
     // Writing to a string does not fail.
-    let _ = writeln!(text, "\n## Exit codes\n\n{codes}\n\n{}", REMARKS.join("\n\n"));
+    let _ = writeln!(text, "\n## Exit codes\n\n{codes}\n\n{}", HELP_NOTES.join("\n\n"));
     text
 }
 

@@ -15,7 +15,7 @@ use self::ssh::{Configuration, ConnectionOptions, Frames, SharedSocket, Ssh, Ssh
 use super::{
     interrupt,
     process::spawn,
-    stream::{LocalPart, MARK},
+    stream::{COMPARED_BYTES, LocalPart},
 };
 use crate::{
     cli::prelude::*,
@@ -30,13 +30,13 @@ pub use address::Address;
 pub use question::RemoteQuestion;
 
 /// The file in the copy that says whose copy it is.
-const SOURCE: &str = ".source";
+const SOURCE_FILE: &str = ".source";
 /// The longest silent wait for the first part of a run, for the last before a question, and for `ssh`'s configuration.
 const SILENT_WAIT: Duration = Duration::from_secs(5);
 /// The longest pause between two tries.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 /// The interval between two looks for new data.
-const POLL: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Starts `orrery stream`, or writes what it writes with what every Unix has.
 const SCRIPT: &str = include_str!("remote/stream.sh");
 
@@ -74,7 +74,7 @@ impl RemoteSource {
 
 /// The address that the run in a folder is copied from; `None` where it is not a copy.
 pub fn source_of(folder: &Path) -> Option<String> {
-    let source = read_text_inside(folder, SOURCE, MAX_LINE).ok()?;
+    let source = read_text_inside(folder, SOURCE_FILE, MAX_LINE).ok()?;
     Address::parse(source.trim())?.ok().map(|address| address.to_string())
 }
 
@@ -89,7 +89,7 @@ pub struct RemoteRun {
 impl Drop for RemoteRun {
     fn drop(&mut self) {
         self.source.copied.ssh.end();
-        let is_ours = |name: &std::ffi::OsStr| name == SOURCE || name == LOCK;
+        let is_ours = |name: &std::ffi::OsStr| name == SOURCE_FILE || name == LOCK;
         if files::entries(&self.folder).is_ok_and(|mut all| all.all(|entry| is_ours(&entry.file_name())))
             && let (Some(parent), Some(name)) = (self.folder.parent(), self.folder.file_name())
         {
@@ -113,7 +113,7 @@ struct CopyState {
 pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> Result<RemoteRun, Failure> {
     let begun = Instant::now();
     // a copy has one writer; without file locks there may be two, and each checks the offset that it appends at
-    let lock = open_inside_to_write(&folder, LOCK).map_err(|e| output::unwritten(&folder, &e))?;
+    let lock = open_inside_to_write(&folder, LOCK).map_err(|e| output::write_failure(&folder, &e))?;
     let is_copied = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
     if is_copied && !has_description(&folder) {
         return Err(Failure::run(format!("another Orrery is about to copy {address}: try again when it has")));
@@ -153,7 +153,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
         check_interrupt()?;
         if worker.is_finished() {
             // the ssh of the same terminal may end by an interrupt before this process has seen it
-            std::thread::sleep(5 * POLL);
+            std::thread::sleep(5 * POLL_INTERVAL);
             check_interrupt()?;
             let why = worker.join().ok().and_then(Result::err);
             return Err(why.unwrap_or_else(|| Failure::run(format!("{address} is no longer copied"))));
@@ -168,13 +168,13 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
             notice!("waiting for the run at the other end");
             is_told = true;
         }
-        std::thread::sleep(POLL);
+        std::thread::sleep(POLL_INTERVAL);
     }
     // a long log may still be arriving: until all of it is here, it is unknown if the run has ended
     let described = Instant::now();
     while patience.is_some() && !run.source.is_up_to_date() && described.elapsed() < SILENT_WAIT && !is_late() {
         check_interrupt()?;
-        std::thread::sleep(POLL);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(run)
 }
@@ -182,12 +182,12 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
 /// The folder in `out` for the copy of this run, made if absent. `advice` ends the error if another is in its place.
 pub fn copy_folder(address: &Address, out: &Path, advice: &str) -> Result<PathBuf, Failure> {
     let folder = out.join(address.copy_name());
-    let failed = |e: &dyn std::fmt::Display| output::unwritten(&folder, e);
+    let failed = |e: &dyn std::fmt::Display| output::write_failure(&folder, e);
     files::make_folders(&folder).map_err(|e| failed(&e))?;
-    match read_text_inside(&folder, SOURCE, MAX_LINE) {
+    match read_text_inside(&folder, SOURCE_FILE, MAX_LINE) {
         Ok(source) if source.trim_end() == address.to_string() => {}
         Err(e) if e.is_missing() && files::entries(&folder).is_ok_and(|mut all| all.next().is_none()) => {
-            let mut file = create_inside(&folder, SOURCE).map_err(|e| failed(&e))?;
+            let mut file = create_inside(&folder, SOURCE_FILE).map_err(|e| failed(&e))?;
             writeln!(file, "{address}").map_err(|e| failed(&e))?;
         }
         _ => {
@@ -205,14 +205,14 @@ fn has_description(folder: &Path) -> bool {
 
 /// A connection that has ended.
 struct Connection {
-    /// How it ended, as text.
+    /// A description of how the connection ended.
     end: String,
     exit: SshExit,
     /// The other side has sent something.
     answered: bool,
 }
 
-/// The writing side.
+/// The state of the thread that writes the copy.
 struct Copy {
     folder: PathBuf,
     address: Address,
@@ -287,7 +287,7 @@ impl Copy {
             opened => opened?,
         };
         let bytes = file.metadata()?.len();
-        let mut end = vec![0; MARK.min(bytes) as usize];
+        let mut end = vec![0; COMPARED_BYTES.min(bytes) as usize];
         file.seek(SeekFrom::Start(bytes - end.len() as u64))?;
         file.read_exact(&mut end)?;
         Ok(LocalPart { log: log.to_owned(), bytes, end })

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use super::shell::quoted;
 
 /// The old name of a command, and the words that replace it after `orrery`.
-const RENAMED: [(&str, &str); 12] = [
+const RENAMED_COMMANDS: [(&str, &str); 12] = [
     ("activations", "orrery model activations"),
     ("bench", "cargo run --release -p orrery-bench --"),
     ("concepts", "orrery study concepts"),
@@ -24,7 +24,7 @@ const RENAMED: [(&str, &str); 12] = [
 pub fn refusal(args: &[OsString]) -> Option<String> {
     let is_help = args.first().is_some_and(|word| word == "help");
     let (name, rest) = args[usize::from(is_help)..].split_first()?;
-    let (old, new) = RENAMED.iter().find(|(old, _)| name == old)?;
+    let (old, new) = RENAMED_COMMANDS.iter().find(|(old, _)| name == old)?;
     let words = rest.iter().map(quoted).chain(is_help.then(|| "--help".to_owned()));
     let command: Vec<String> = std::iter::once((*new).to_owned()).chain(words).collect();
     Some(format!("`orrery {old}` is now `{}`: {}", new.trim_end_matches(" --"), command.join(" ")))

@@ -43,9 +43,9 @@ pub struct RoleArgs {
 }
 
 /// Presets whose settings a switch adds.
-const ABLATIONS: &str = "grammar_roles_ablations";
-const GRUS: &str = "grammar_roles_bigru";
-const SECOND: &str = "grammar_roles_second";
+const ABLATIONS_PRESET: &str = "grammar_roles_ablations";
+const BIGRU_PRESET: &str = "grammar_roles_bigru";
+const SECOND_PRESET: &str = "grammar_roles_second";
 /// Roles whose transfer the paper names.
 const PAPER_ROLES: [&str; 4] = ["det_agent", "verb_rel", "noun_agent", "noun_patient"];
 
@@ -86,7 +86,8 @@ fn config(args: &RoleArgs, seed: u64) -> Result<Config, Failure> {
         ("train.steps", steps.max(1).to_string()),
         ("roles.project", "true".to_owned()),
     ];
-    let switches = [(ABLATIONS, args.ablations), (GRUS, args.bigru.is_some()), (SECOND, args.second)];
+    let switches =
+        [(ABLATIONS_PRESET, args.ablations), (BIGRU_PRESET, args.bigru.is_some()), (SECOND_PRESET, args.second)];
     let mut added = vec![];
     for (preset, _) in switches.into_iter().filter(|(_, is_on)| *is_on) {
         added.extend(changed_by(preset)?);
@@ -104,7 +105,7 @@ fn config(args: &RoleArgs, seed: u64) -> Result<Config, Failure> {
 fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<ModelAnswer>, Failure> {
     let config = config(args, seed)?;
     let mut plan = grammar_roles::plan(&config, &GrammarRolesSettings::read(&config)?)?;
-    // no window wants a core
+    // no window is open, so that training may use every core
     plan.threads = if plan.threads == 0 { cores() } else { plan.threads };
     nn::set_threads(trainer::threads_of(&plan));
     let mut run = Run::open(plan)?;
@@ -202,7 +203,7 @@ fn table(answers: &[ModelAnswer]) -> String {
     }
     // every row has the same words
     if let Some(row) = rows.iter().find(|row| row.seeds.iter().all(|(_, r)| r.finite)) {
-        // words outside of the vocabulary have another one than all words
+        // the most common role among words outside the vocabulary differs from that among all words
         let [within, other] = [column(row, &|_, r| r.within.majority()), column(row, &|_, r| r.transfer.majority())];
         out.push_str(&format!("{:<width$}{within}{other}\n", "most common role"));
         let words = |of: &dyn Fn(&RoleAccuracy, &RoleRepresentation) -> (f64, f64)| {

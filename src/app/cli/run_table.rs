@@ -8,7 +8,7 @@ use crate::{
         run_table::{GroupLoss, differences, filter::Filter, order::Order},
     },
     files::memory::size,
-    labs::headline::split,
+    labs::headline::split_key,
     store::{note, trash},
     telemetry::{FOREIGN, parse_tags},
 };
@@ -41,7 +41,7 @@ pub struct RunsArgs {
 }
 
 /// The arguments of a listing, which have no meaning where a run is changed.
-const LISTING: [&str; 4] = ["filter", "sort", "json", "csv"];
+const LISTING_ARGS: [&str; 4] = ["filter", "sort", "json", "csv"];
 
 /// The options that change a run's note, which would be lost with a run that is deleted.
 const NOTE_CHANGES: [&str; 5] = ["name", "note", "tags", "pin", "archive"];
@@ -51,27 +51,27 @@ const NOTE_CHANGES: [&str; 5] = ["name", "note", "tags", "pin", "archive"];
 #[group(multiple = true)]
 struct Edit {
     /// A run's folder, to be changed by the options below
-    #[arg(long, value_name = "RUN", conflicts_with_all = LISTING)]
+    #[arg(long, value_name = "RUN", conflicts_with_all = LISTING_ARGS)]
     edit: Option<PathBuf>,
     /// Give it this name; empty removes the name
-    #[arg(long, requires = "edit", conflicts_with_all = LISTING)]
+    #[arg(long, requires = "edit", conflicts_with_all = LISTING_ARGS)]
     name: Option<String>,
     /// Attach this note to it; empty removes the note
-    #[arg(long, requires = "edit", conflicts_with_all = LISTING)]
+    #[arg(long, requires = "edit", conflicts_with_all = LISTING_ARGS)]
     note: Option<String>,
     /// Replace its tags with these, separated by commas; empty removes them all
-    #[arg(long, requires = "edit", conflicts_with_all = LISTING)]
+    #[arg(long, requires = "edit", conflicts_with_all = LISTING_ARGS)]
     tags: Option<String>,
     /// Pin it above all others, or not
-    #[arg(long, requires = "edit", conflicts_with_all = LISTING)]
+    #[arg(long, requires = "edit", conflicts_with_all = LISTING_ARGS)]
     #[arg(value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pin: Option<bool>,
     /// Hide it unless `is:archived` is asked for, or list it again
-    #[arg(long, requires = "edit", conflicts_with_all = LISTING)]
+    #[arg(long, requires = "edit", conflicts_with_all = LISTING_ARGS)]
     #[arg(value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     archive: Option<bool>,
     /// Move it to the trash, a folder `.trash` beside the runs
-    #[arg(long, requires = "edit", conflicts_with_all = LISTING)]
+    #[arg(long, requires = "edit", conflicts_with_all = LISTING_ARGS)]
     #[arg(conflicts_with_all = NOTE_CHANGES)]
     delete: bool,
     /// Restore a run from the trash, given its folder there
@@ -91,7 +91,7 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     check_named(&args.out)?;
     let listing = list(&args.out)?;
     let all = &sweep::results::rows_with_sweeps(&args.out, listing.rows);
-    if let Some(words) = filter.unknown(all.iter()).filter(|_| !all.is_empty()) {
+    if let Some(words) = filter.unknown_key(all.iter()).filter(|_| !all.is_empty()) {
         return Err(Failure::usage(words));
     }
     ensure!(all.is_empty() || order.is_known(all.iter()), "no run here has `{}` to sort by", order.key);
@@ -186,30 +186,31 @@ fn cells(row: &RunRow, widest: usize) -> [String; 11] {
     [
         row.when.clone(),
         quoted(sweep::results::relative_path(&row.path)),
-        short(format!("{pin}{}{note}", row.note.name).trim(), widest.saturating_add(16)),
+        shortened(format!("{pin}{}{note}", row.note.name).trim(), widest.saturating_add(16)),
         if row.preset.is_empty() { row.lab.clone() } else { row.preset.clone() },
-        short(&row.changed_label(), widest),
+        shortened(&row.changed_label(), widest),
         row.seed.to_string(),
         row.steps.to_string(),
         row.loss_label(),
-        short(&results(row), widest),
-        short(&row.state_label(), widest),
+        shortened(&results(row), widest),
+        shortened(&row.state_label(), widest),
         size(row.bytes),
     ]
 }
 
 /// The headline numbers that are no losses, briefly.
 fn results(row: &RunRow) -> String {
-    const SHOWN: usize = 2;
-    let told = row.headlines.keys().into_iter().filter(|key| !split(key).0.ends_with("loss") && *key != "perplexity");
-    let words = told.take(SHOWN).filter_map(|key| {
+    const MAX_SHOWN: usize = 2;
+    let is_told = |key: &&str| !split_key(key).0.ends_with("loss") && *key != "perplexity";
+    let told = row.headlines.keys().into_iter().filter(is_told);
+    let words = told.take(MAX_SHOWN).filter_map(|key| {
         let name = row.terms().heading(row.headline_of(key)?, key);
         Some(format!("{} {}", name.split(" (").next().unwrap_or(&name), row.headline_label(key)))
     });
     words.collect::<Vec<_>>().join(", ")
 }
 
-fn short(text: &str, max: usize) -> String {
+fn shortened(text: &str, max: usize) -> String {
     if text.chars().count() > max { text.chars().take(max - 1).chain(['…']).collect() } else { text.to_owned() }
 }
 

@@ -48,18 +48,18 @@ impl Runs {
     /// Ends the runs also when a library ends the process, as Xlib does where its server goes away.
     pub fn end_at_exit(self: &Arc<Self>) {
         #[cfg(unix)]
-        if RUNS.set(Arc::clone(self)).is_ok() {
+        if OPEN_RUNS.set(Arc::clone(self)).is_ok() {
             // SAFETY: the handler is a function without arguments that does not unwind.
             unsafe { libc::atexit(at_exit) };
         }
     }
 }
 
-static RUNS: OnceLock<Arc<Runs>> = OnceLock::new();
+static OPEN_RUNS: OnceLock<Arc<Runs>> = OnceLock::new();
 
 #[cfg(unix)]
 extern "C" fn at_exit() {
-    if let Some(runs) = RUNS.get().filter(|_| !interrupt::is_repeated()) {
+    if let Some(runs) = OPEN_RUNS.get().filter(|_| !interrupt::is_repeated()) {
         runs.end();
     }
 }

@@ -24,7 +24,7 @@ pub enum ResolvedName {
 /// Resolves a lab id, a preset id, a config file, a run folder, trained weights, a treebank or a text file, in this order.
 pub fn resolve(name: &str) -> Result<ResolvedName, Failure> {
     if let Some(link) = Link::parse(name, LABS) {
-        return linked(link.map_err(Failure::usage)?);
+        return resolve_link(link.map_err(Failure::usage)?);
     }
     if let Some(lab) = LABS.iter().find(|lab| lab.id == name) {
         return Ok(ResolvedName::Config(lab, lab.config(None)?));
@@ -73,7 +73,7 @@ pub fn resolve(name: &str) -> Result<ResolvedName, Failure> {
     Ok(ResolvedName::Text(path.to_owned()))
 }
 
-fn linked(link: Link) -> Result<ResolvedName, Failure> {
+fn resolve_link(link: Link) -> Result<ResolvedName, Failure> {
     let link = match link {
         Link::Lesson(link) => return Ok(ResolvedName::Lesson(link)),
         Link::Page(link) => link,
@@ -118,7 +118,7 @@ pub fn with_file(kind: FileKind, path: &Path) -> Result<(&'static Lab, Config), 
 /// The lab and settings that the text of the file at `path` holds.
 pub fn config_of(path: &Path, text: Result<String, FileError>) -> Result<(&'static Lab, Config), Failure> {
     let text = text.map_err(|e| unread_config(path, &e))?;
-    let lab = Config::lab_of(&text).and_then(|id| labs::find_in(LABS, &id));
+    let lab = Config::lab_id(&text).and_then(|id| labs::find_in(LABS, &id));
     let read = lab.and_then(|lab| Ok((lab, Config::from_toml(&text, lab.id, &(lab.knobs)())?)));
     read.map_err(|e| usage!("{}: {e}", path.display()))
 }
@@ -149,8 +149,8 @@ pub fn with_absolute_paths(lab: &Lab, config: &Config, beside: Option<&Path>) ->
     Ok(config)
 }
 
-/// The absolute path of something that a relative one leads to from this folder, or else from the current one. An absolute
-/// path stays as it is.
+/// Resolves a relative path against this folder, or else against the current one. An absolute path is returned
+/// unchanged.
 pub fn existing_path(path: &str, beside: &Path) -> Result<String, Failure> {
     if Path::new(path).is_absolute() {
         return Ok(path.to_owned());

@@ -15,12 +15,12 @@ use crate::{
 };
 
 /// The interval at which a folder is checked by size and content, since network file systems report no changes.
-pub const POLL: Duration = Duration::from_millis(250);
-const EVENTS: &str = "events.jsonl";
+pub const POLL_INTERVAL: Duration = Duration::from_millis(250);
+const EVENTS_FILE: &str = "events.jsonl";
 /// The number of bytes before the read position that are compared, to notice that a log was replaced.
-pub const MARK: u64 = 32;
+pub const COMPARED_BYTES: u64 = 32;
 /// The longest time between two frames, so that both sides notice a lost connection.
-pub const BEAT: Duration = Duration::from_secs(2);
+pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
 
 #[derive(Args)]
 pub struct StreamArgs {
@@ -39,7 +39,7 @@ pub struct StreamArgs {
 pub struct LocalPart {
     pub log: String,
     pub bytes: u64,
-    /// The last bytes of that part, [`MARK`] or fewer.
+    /// The last bytes of that part, [`COMPARED_BYTES`] or fewer.
     pub end: Vec<u8>,
 }
 
@@ -51,7 +51,7 @@ impl FromStr for LocalPart {
             let (log, rest) = text.split_once('=')?;
             let (bytes, end) = rest.split_once(':')?;
             let bytes = bytes.parse().ok()?;
-            let is_log = LOGS.contains(&log) && end.len() as u64 == 2 * MARK.min(bytes) && end.is_ascii();
+            let is_log = LOGS.contains(&log) && end.len() as u64 == 2 * COMPARED_BYTES.min(bytes) && end.is_ascii();
             let digits = |i: usize| u8::from_str_radix(end.get(2 * i..2 * i + 2)?, 16).ok();
             let end = (0..end.len() / 2).map(digits).collect::<Option<Vec<u8>>>()?;
             is_log.then(|| Self { log: log.to_owned(), bytes, end })
@@ -61,7 +61,7 @@ impl FromStr for LocalPart {
 }
 
 impl LocalPart {
-    /// Nothing of a log.
+    /// The local part of a log of which nothing is held yet.
     pub fn empty(log: &str) -> Self {
         Self { log: log.to_owned(), bytes: 0, end: vec![] }
     }
@@ -99,11 +99,11 @@ impl<W: Write> Streamer<'_, W> {
             if self.round()? {
                 continue;
             }
-            if !has_sent_all || self.last_sent.elapsed() >= BEAT {
+            if !has_sent_all || self.last_sent.elapsed() >= HEARTBEAT_INTERVAL {
                 has_sent_all = true;
                 self.frame(&Frame::Beat, &[])?;
             }
-            std::thread::sleep(POLL);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -133,7 +133,7 @@ impl<W: Write> Streamer<'_, W> {
         }
         let mut is_more = false;
         for (i, bytes) in parts.into_iter().rev() {
-            if is_more && LOGS[i] == EVENTS {
+            if is_more && LOGS[i] == EVENTS_FILE {
                 break;
             }
             let (file, from) = (LOGS[i].to_owned(), self.sent[i].bytes);
@@ -142,7 +142,7 @@ impl<W: Write> Streamer<'_, W> {
             let sent = &mut self.sent[i];
             sent.bytes += bytes.len() as u64;
             sent.end.extend(&bytes);
-            sent.end.drain(..sent.end.len().saturating_sub(MARK as usize));
+            sent.end.drain(..sent.end.len().saturating_sub(COMPARED_BYTES as usize));
         }
         Ok(is_more)
     }
@@ -153,7 +153,7 @@ impl<W: Write> Streamer<'_, W> {
         line.push(b'\n');
         let written =
             self.out.write_all(&line).and_then(|()| self.out.write_all(bytes)).and_then(|()| self.out.flush());
-        written.map_err(|e| output::unprinted(&e))
+        written.map_err(|e| output::print_failure(&e))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
 
 /// A table that would be wider than this has a row for each number instead of a column.
 const MAX_WIDTH: usize = 120;
-const GAP: &str = "   ";
+const COLUMN_GAP: &str = "   ";
 
 /// The table of a run folder; empty if nothing of it was measured. Reports which part of the record is lost.
 pub fn table(folder: &Path) -> Result<String, StoreError> {
@@ -57,10 +57,10 @@ fn line(run: &RunHeadlines) -> String {
         }
         rows
     };
-    let mut lines = fitted(&rows(true));
+    let mut lines = fit_columns(&rows(true));
     let has_intervals = lines.iter().all(|line| line.chars().count() <= MAX_WIDTH);
     if !has_intervals {
-        lines = fitted(&rows(false));
+        lines = fit_columns(&rows(false));
     }
     lines.extend(answers_legend(found, &columns, &info.groups(), has_intervals));
     let missing = found.missing.iter().filter_map(|m| Some(format!("no {}: {}", lab.headline(&m.id)?.name, m.why)));
@@ -91,7 +91,7 @@ fn answers_legend(
 }
 
 /// The lines of a table with names in its first column; the table is transposed if it would be too wide.
-pub(super) fn fitted(rows: &[Vec<String>]) -> Vec<String> {
+pub(super) fn fit_columns(rows: &[Vec<String>]) -> Vec<String> {
     let is_left = |column| column == 0;
     let lines = laid_out(rows, is_left);
     match rows.first() {
@@ -113,7 +113,7 @@ pub(super) fn laid_out(rows: &[Vec<String>], is_left: impl Fn(usize) -> bool) ->
             true => format!("{cell:<width$}"),
             false => format!("{cell:>width$}"),
         });
-        cells.collect::<Vec<String>>().join(GAP).trim_end().to_owned()
+        cells.collect::<Vec<String>>().join(COLUMN_GAP).trim_end().to_owned()
     };
     rows.iter().map(line).collect()
 }

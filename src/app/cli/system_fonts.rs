@@ -5,8 +5,8 @@ use crate::ui::system_fonts;
 
 /// The maximum size of a font's file, bytes.
 const MAX_FONT: u64 = 128 << 20;
-/// The first file that there is of each list is read; those of the second complete those of macOS and Windows.
-const PLACES: [&[&str]; 2] = [
+/// The first existing file of each list is read; the second list completes the fonts of macOS and Windows.
+const FONT_PATHS: [&[&str]; 2] = [
     &[
         "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",
         "/usr/share/fonts/noto-cjk/NotoSansCJK-Regular.ttc",
@@ -22,22 +22,22 @@ const PLACES: [&[&str]; 2] = [
 
 /// The message where the system has none. It stands in the terminal and covers nothing in the window, since a model that is
 /// not trained yet writes such characters too.
-const ADVICE: &str = "no font of this system has the Chinese, Japanese or Korean characters that are shown as boxes: \
+const NO_FONT_ADVICE: &str = "no font of this system has the Chinese, Japanese or Korean characters that are shown as boxes: \
                       install one, such as fonts-noto-cjk, and start again";
 
 /// The files of the fonts. Where the system has none, a message says so.
 pub fn read() -> Vec<Vec<u8>> {
     let first = |places: &&[&str]| places.iter().find_map(|path| files::read(Path::new(path), MAX_FONT).ok());
-    let fonts: Vec<Vec<u8>> = PLACES.iter().filter_map(first).collect();
+    let fonts: Vec<Vec<u8>> = FONT_PATHS.iter().filter_map(first).collect();
     if fonts.is_empty() {
-        notice!("{ADVICE}");
+        notice!("{NO_FONT_ADVICE}");
     }
     fonts
 }
 
 /// Reads them if a figure needs them.
 pub fn load_if_needed(figure: &Figure<'_>) -> Result<(), Failure> {
-    if system_fonts::found().is_none() && figure.lacks_characters().map_err(Failure::run)? {
+    if system_fonts::installed().is_none() && figure.lacks_characters().map_err(Failure::run)? {
         system_fonts::take(read());
     }
     Ok(())

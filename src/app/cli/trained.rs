@@ -153,7 +153,7 @@ impl TrainedArgs {
             vocabulary: self.vocabulary.clone(),
             json: self.tokenizer_json.clone(),
         };
-        let choice = asked.or_list_beside(&checkpoint.path, checkpoint.vocab);
+        let choice = asked.or_tokenizer_beside(&checkpoint.path, checkpoint.vocab);
         let beside = choice.vocabulary.iter().chain(&choice.json).filter(|_| !is_given);
         beside.for_each(|path| notice!("note: {}, beside the checkpoint, lists its tokens", path.display()));
         Ok(fitting_tokenizers(&choice, text, checkpoint.vocab)?)

@@ -21,14 +21,14 @@ pub struct Model {
 }
 
 /// The weights of the named or only variant in a run's newest readable checkpoint; an earlier one is reported.
-pub fn newest(run: &Path, variant: Option<&str>) -> Result<Model, Failure> {
+pub fn newest_weights(run: &Path, variant: Option<&str>) -> Result<Model, Failure> {
     let (model, lost) = read(run, variant)?;
     damage::report(run, &lost);
     Ok(model)
 }
 
-/// Same as [`newest`], for a command that passes the weights on: those of an earlier step, or of a run whose description is
-/// lost, are refused, unless a part was asked for.
+/// Same as [`newest_weights`], for a command that passes the weights on. It refuses weights of an earlier step, and
+/// those of a run whose description is lost, unless the user allowed a partial result.
 pub fn newest_whole(run: &Path, variant: Option<&str>, partial: PartialArgs) -> Result<Model, Failure> {
     let (model, lost) = read(run, variant)?;
     partial.check(run, &lost)?;
@@ -47,7 +47,7 @@ pub fn skipped_checkpoints(loaded: &LoadedCheckpoint) -> Damage {
 fn read(run: &Path, variant: Option<&str>) -> Result<(Model, Damage), Failure> {
     let (info, mut lost) = store::run_info(run).map_err(Failure::wrong)?;
     let (lab, config) = recorded_in(&info, run)?;
-    ensure!(lab.trains(), "{}", weights_elsewhere(run));
+    ensure!(lab.makes_runs(), "{}", weights_elsewhere(run));
     let plan = (lab.plan)(&config)?;
     let loaded = checkpoint::load(run, &Device::Cpu).map_err(Failure::wrong)?;
     let loaded = loaded.ok_or_else(|| no_checkpoint(run))?;

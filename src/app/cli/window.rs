@@ -44,13 +44,13 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
         Some(ResolvedName::Run(folder) | ResolvedName::Series(folder)) => Some(Opening::Run(folder)),
         Some(ResolvedName::Sweep(folder)) => Some(Opening::Sweep(folder)),
         Some(ResolvedName::Lesson(link)) => Some(Opening::Lesson(link)),
-        Some(ResolvedName::Page(lab, link)) => Some(Opening::Page(Box::new(linked(open, lab, *link)?))),
+        Some(ResolvedName::Page(lab, link)) => Some(Opening::Page(Box::new(complete_link(open, lab, *link)?))),
         None if open.set.is_empty() => None,
         // a lab that is named without any setting opens on its recorded example, as from the gallery
         Some(ResolvedName::Config(lab, _)) if open.set.is_empty() && open.what.as_deref() == Some(lab.id) => {
             Some(Opening::Config(lab.opening_config()?))
         }
-        named => Some(Opening::Config(configured(open, named)?.1)),
+        named => Some(Opening::Config(lab_and_config(open, named)?.1)),
     };
     show(open, opening, |_| (), began).map_err(|failure| {
         let (is_lost, id) = (failure.code != interrupt::INTERRUPTED, labs::LABS.first().map_or("LAB", |l| l.id));
@@ -129,7 +129,7 @@ pub fn follow(followed: FollowedRun, open: &OpenArgs, began: Instant) -> Result<
     show(open, opening, |host| host.followed = Some(followed), began)
 }
 
-fn configured(open: &OpenArgs, named: Option<ResolvedName>) -> Result<(&'static Lab, Config), Failure> {
+fn lab_and_config(open: &OpenArgs, named: Option<ResolvedName>) -> Result<(&'static Lab, Config), Failure> {
     let (lab, mut config) = match named {
         Some(ResolvedName::Config(lab, config)) => (lab, config),
         Some(ResolvedName::Page(lab, link)) => (lab, link.config),
@@ -145,7 +145,7 @@ fn configured(open: &OpenArgs, named: Option<ResolvedName>) -> Result<(&'static 
 }
 
 /// The link with what the command line sets beside it.
-fn linked(open: &OpenArgs, lab: &Lab, mut link: Permalink) -> Result<Permalink, Failure> {
+fn complete_link(open: &OpenArgs, lab: &Lab, mut link: Permalink) -> Result<Permalink, Failure> {
     // the window asks before the files of a link are opened
     match link.files(lab).is_empty() {
         true => settings::apply(&open.set, lab, &mut link.config)?,
@@ -176,11 +176,11 @@ fn without_window(why: &str, open: &OpenArgs, named: Option<ResolvedName>) -> Re
     };
     notice!("orrery: {why}.");
     notice!("The lab runs without a window instead; its numbers and figures go to a folder.");
-    let (lab, config) = configured(open, named)?;
+    let (lab, config) = lab_and_config(open, named)?;
     let wanted = headless::RunOptions { until, ..headless::RunOptions::default() };
     let folder = headless::train(lab, &config, &open.set.out, wanted)?;
     let word = quoted(&folder);
-    if let Some(view) = lab.front(&config.preset).or(lab.panes.first().map(|pane| pane.view)) {
+    if let Some(view) = lab.front_view(&config.preset).or(lab.panes.first().map(|pane| pane.view)) {
         notice!("`orrery render {word} --view {view} --out {view}.png` draws one view of it.");
     }
     notice!("On a machine with a display `orrery replay {word}` opens it.");

@@ -7,7 +7,7 @@ use eframe::egui::Color32;
 
 pub const ENTRIES: usize = 256;
 
-/// sRGB.
+/// The colours of a map as sRGB bytes, from the low end to the high one.
 pub type ColourTable = [[u8; 3]; ENTRIES];
 
 /// A map from values between 0 and 1 to colours.
@@ -35,8 +35,8 @@ impl ColourMap {
     }
 
     pub fn table(self) -> &'static ColourTable {
-        static TABLES: [OnceLock<ColourTable>; 5] = [const { OnceLock::new() }; 5];
-        TABLES[self.layer() as usize].get_or_init(|| match self {
+        static COLOUR_TABLES: [OnceLock<ColourTable>; 5] = [const { OnceLock::new() }; 5];
+        COLOUR_TABLES[self.layer() as usize].get_or_init(|| match self {
             Self::Viridis => read(include_str!("../../../assets/colour_maps/viridis.hex")),
             Self::Magma => read(include_str!("../../../assets/colour_maps/magma.hex")),
             Self::Cividis => read(include_str!("../../../assets/colour_maps/cividis.hex")),

@@ -16,7 +16,7 @@ use eframe::{
 use super::{
     Target,
     colour::opaque,
-    graph_layout::{Kernels, Laws, Node, Spring, StepParams},
+    graph_layout::{ForceUniform, Kernels, Node, Spring, StepParams},
     paint_callback,
     resources::{DrawPipeline, bind, group_layout, plain_texture, shader, texture_entry, uniform_entry, view_of},
 };
@@ -41,14 +41,14 @@ pub struct GraphShape {
     pub springs: Vec<Spring>,
     /// In the order of drawing: the strongest last.
     pub edges: Vec<Edge>,
-    pub laws: Option<Laws>,
+    pub forces: Option<ForceUniform>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeStyle {
     /// sRGB and alpha; nodes that are not emphasized have a low alpha.
     pub colour: [u8; 4],
-    /// Points.
+    /// The radius, points.
     pub radius: f32,
     pub held: bool,
 }
@@ -99,14 +99,14 @@ pub struct Graph {
     /// The identity of the graph: each is stored once.
     pub key: u64,
     pub shape: Arc<GraphShape>,
-    /// Grows when the shape changes.
+    /// Increases when the shape changes.
     pub shape_revision: u64,
     /// The positions of the nodes at the step `begun`.
     pub start: Arc<Vec<[f32; 2]>>,
-    /// Grows when they are put somewhere again.
+    /// Increases when the starting positions are replaced.
     pub start_revision: u64,
     pub begun: u64,
-    /// Step to be seen; without compute shaders only `begun` can be.
+    /// The step to show; without compute shaders only `begun` can be shown.
     pub wanted: u64,
     /// The parameters of the layout step that leads to this step.
     pub step_params: Arc<dyn Fn(u64) -> StepParams + Send + Sync>,
@@ -117,9 +117,10 @@ pub struct Graph {
     pub style_revision: u64,
     pub camera: Camera,
     pub look: GraphStyle,
-    /// The others are too weak to be seen: only this many of the strongest edges are.
+    /// The number of edges, the strongest, that can be visible; the others are too faint.
     pub edges: usize,
-    /// The number of edges that are drawn, the strongest first; those of the selected node are drawn besides.
+    /// The number of edges, the strongest, that are drawn for every node; those of the selected node are drawn in
+    /// addition.
     pub drawn: usize,
     pub node_positions: Arc<Mutex<NodePositions>>,
 }
@@ -220,7 +221,7 @@ impl GraphCallback {
         }
     }
 
-    /// Pixels of the picture.
+    /// Width and height of the picture, pixels.
     fn size(&self, pixels_per_point: f32) -> [u32; 2] {
         [self.rect.width(), self.rect.height()]
             .map(|s| ((s * pixels_per_point).round() as u32).clamp(1, self.target.max_texture))
@@ -249,7 +250,7 @@ impl CallbackTrait for GraphCallback {
 }
 
 /// The format of the picture's own texture: sRGB values premultiplied by alpha, as egui blends them.
-const PICTURE: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+const PICTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 
 /// The pipelines and bind group layouts that all graphs share.
 struct GraphPipelines {
@@ -259,7 +260,7 @@ struct GraphPipelines {
     nodes: wgpu::RenderPipeline,
     page: wgpu::RenderPipeline,
     drawing: wgpu::BindGroupLayout,
-    laying: wgpu::BindGroupLayout,
+    picture_layout: wgpu::BindGroupLayout,
 }
 
 impl GraphPipelines {
@@ -288,20 +289,20 @@ impl GraphPipelines {
         let node = wgpu::vertex_attr_array![0 => Uint32, 1 => Float32, 2 => Uint32];
         Self {
             kernels: target.compute.then(|| Kernels::new(device)),
-            edges: make(["vs_edge", "fs_edge"], PICTURE, Some((edge.as_slice(), size_of::<Edge>() as u64))),
-            arrows: make(["vs_arrow", "fs_arrow"], PICTURE, Some((edge.as_slice(), size_of::<Edge>() as u64))),
-            nodes: make(["vs_node", "fs_node"], PICTURE, Some((node.as_slice(), 12))),
+            edges: make(["vs_edge", "fs_edge"], PICTURE_FORMAT, Some((edge.as_slice(), size_of::<Edge>() as u64))),
+            arrows: make(["vs_arrow", "fs_arrow"], PICTURE_FORMAT, Some((edge.as_slice(), size_of::<Edge>() as u64))),
+            nodes: make(["vs_node", "fs_node"], PICTURE_FORMAT, Some((node.as_slice(), 12))),
             page: make(["vs_page", "fs_page"], target.format, None),
             drawing,
-            laying,
+            picture_layout: laying,
         }
     }
 
     /// The texture that a picture of this size is drawn into, and how it is laid onto the page.
     fn sheet(&self, device: &wgpu::Device, size: [u32; 2]) -> (wgpu::TextureView, wgpu::BindGroup) {
         let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
-        let view = view_of(&plain_texture(device, "graph", size, PICTURE, usage));
-        let bound = bind(device, "graph, page", &self.laying, [wgpu::BindingResource::TextureView(&view)]);
+        let view = view_of(&plain_texture(device, "graph", size, PICTURE_FORMAT, usage));
+        let bound = bind(device, "graph, page", &self.picture_layout, [wgpu::BindingResource::TextureView(&view)]);
         (view, bound)
     }
 }

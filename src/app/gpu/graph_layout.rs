@@ -5,11 +5,11 @@ use eframe::egui_wgpu::wgpu;
 
 use super::resources::{bind, buffer, buffer_entry, compute_pipeline, group_layout, shader, uniform_entry};
 
-const WORKGROUP: u32 = 64;
+const WORKGROUP_SIZE: u32 = 64;
 /// The largest number of nodes that one dispatch reaches on every device.
-const MAX_NODES: usize = 65_535 * WORKGROUP as usize;
+const MAX_NODES: usize = 65_535 * WORKGROUP_SIZE as usize;
 /// Dynamic offsets are multiples of this on every device.
-const STRIDE: u64 = 256;
+const UNIFORM_STRIDE: u64 = 256;
 /// Steps that one call can make; more are made by further calls.
 pub const MAX_STEPS: usize = 512;
 /// Places are padded to rows of this many, so that they can be copied into a texture.
@@ -22,7 +22,7 @@ pub struct Node {
     pub mass: f32,
     pub first: u32,
     pub end: u32,
-    /// 1: it stays where it is.
+    /// 1 if the node is pinned at its position.
     pub held: u32,
 }
 
@@ -36,13 +36,13 @@ pub struct Spring {
 /// Strengths of the forces, and how repulsion is summed; as in the shader.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
-pub struct Laws {
+pub struct ForceUniform {
     pub count: u32,
     /// Cells on a side of the finest grid: 2 to this power, 2 to 10; 0 for all pairs.
     pub levels: u32,
     /// Parts that a cell's side is divided into.
     pub parts: f32,
-    /// Mass of one unit of a cell's sum.
+    /// The mass that a 1 in a cell's integer sum stands for.
     pub quantum: f32,
     pub repulsion: f32,
     pub gravity: f32,
@@ -73,8 +73,8 @@ struct StepUniform {
 
 impl StepUniform {
     /// Padded with zeros to the distance at which a uniform may lie behind another.
-    fn row(&self) -> [u8; STRIDE as usize] {
-        let mut row = [0; STRIDE as usize];
+    fn row(&self) -> [u8; UNIFORM_STRIDE as usize] {
+        let mut row = [0; UNIFORM_STRIDE as usize];
         row[..size_of::<Self>()].copy_from_slice(bytemuck::bytes_of(self));
         row
     }
@@ -96,7 +96,7 @@ impl Kernels {
     pub fn new(device: &wgpu::Device) -> Self {
         let module = shader(device, "graph layout", include_str!("../../../shaders/graph_layout.wgsl"));
         let compute = wgpu::ShaderStages::COMPUTE;
-        let laws = uniform_entry(0, compute, size_of::<Laws>());
+        let forces = uniform_entry(0, compute, size_of::<ForceUniform>());
         // one row of the turns for each step, at an offset
         let mut turn = uniform_entry(1, compute, size_of::<StepUniform>());
         if let wgpu::BindingType::Buffer { has_dynamic_offset, .. } = &mut turn.ty {
@@ -106,7 +106,7 @@ impl Kernels {
             buffer_entry(binding, compute, wgpu::BufferBindingType::Storage { read_only }, size)
         };
         let layout = [
-            laws,
+            forces,
             turn,
             entry(2, true, 16),
             entry(3, true, 8),
@@ -144,19 +144,19 @@ pub enum LayoutError {
 }
 
 pub struct GraphLayout {
-    laws: Laws,
+    forces: ForceUniform,
     nodes: wgpu::Buffer,
     places: [wgpu::Buffer; 2],
     turns: wgpu::Buffer,
     /// Two bind groups: a step reads the first buffer of positions and writes the second, or the reverse.
-    bound: [wgpu::BindGroup; 2],
+    bind_groups: [wgpu::BindGroup; 2],
     /// Index of the current buffer of the two buffers of positions, and of the two bounding boxes.
-    now: usize,
+    current: usize,
     steps: u64,
 }
 
 impl GraphLayout {
-    /// Uploads a graph and its initial positions to the device. `laws.count` is taken from `nodes`.
+    /// Uploads a graph and its initial positions to the device. `forces.count` is taken from `nodes`.
     pub fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -164,13 +164,13 @@ impl GraphLayout {
         nodes: &[Node],
         springs: &[Spring],
         start: &[[f32; 2]],
-        laws: Laws,
+        forces: ForceUniform,
     ) -> Result<Self, LayoutError> {
-        let laws = Laws { count: nodes.len() as u32, ..laws };
-        check_input(nodes, springs, start, &laws)?;
+        let forces = ForceUniform { count: nodes.len() as u32, ..forces };
+        check_input(nodes, springs, start, &forces)?;
         let limits = device.limits();
         let max = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
-        let cells = if laws.levels > 0 { 1u64 << (2 * laws.levels) } else { 1 };
+        let cells = if forces.levels > 0 { 1u64 << (2 * forces.levels) } else { 1 };
         // The levels above the finest have a third as many.
         let cell_bytes = (cells * 4 / 3 + 1) * 16;
         let sizes = [nodes.len() as u64 * 16, springs.len() as u64 * 8, cell_bytes];
@@ -179,7 +179,7 @@ impl GraphLayout {
         }
         let storage = wgpu::BufferUsages::STORAGE;
         let make = |label, size, usage| buffer(device, label, size, usage);
-        let padded = u64::from((laws.count + 2).next_multiple_of(ROW)) * 8;
+        let padded = u64::from((forces.count + 2).next_multiple_of(ROW)) * 8;
         let node_buffer = make("graph, nodes", sizes[0], storage);
         let spring_buffer = make("graph, springs", sizes[1], storage);
         let places = ["graph, places", "graph, other places"]
@@ -187,11 +187,11 @@ impl GraphLayout {
         let boxes = make("graph, boxes", 32, storage);
         let sums = make("graph, sums", cells * 12, storage);
         let cell_buffer = make("graph, cells", cell_bytes, storage);
-        let laws_buffer = make("graph, laws", size_of::<Laws>() as u64, wgpu::BufferUsages::UNIFORM);
-        let turns = make("graph, turns", (MAX_STEPS as u64 + 1 + 16) * STRIDE, wgpu::BufferUsages::UNIFORM);
+        let force_buffer = make("graph, forces", size_of::<ForceUniform>() as u64, wgpu::BufferUsages::UNIFORM);
+        let turns = make("graph, turns", (MAX_STEPS as u64 + 1 + 16) * UNIFORM_STRIDE, wgpu::BufferUsages::UNIFORM);
         queue.write_buffer(&node_buffer, 0, bytemuck::cast_slice(nodes));
         queue.write_buffer(&spring_buffer, 0, bytemuck::cast_slice(springs));
-        queue.write_buffer(&laws_buffer, 0, bytemuck::bytes_of(&laws));
+        queue.write_buffer(&force_buffer, 0, bytemuck::bytes_of(&forces));
         let bind = |from: usize| {
             let turn = wgpu::BufferBinding {
                 buffer: &turns,
@@ -199,7 +199,7 @@ impl GraphLayout {
                 size: wgpu::BufferSize::new(size_of::<StepUniform>() as u64),
             };
             let resources = [
-                laws_buffer.as_entire_binding(),
+                force_buffer.as_entire_binding(),
                 wgpu::BindingResource::Buffer(turn),
                 node_buffer.as_entire_binding(),
                 spring_buffer.as_entire_binding(),
@@ -214,9 +214,9 @@ impl GraphLayout {
         let bound = [bind(0), bind(1)];
         let box_now = box_of(start);
         queue.write_buffer(&boxes, 0, bytemuck::cast_slice(&box_now.map(ordered)));
-        let made = Self { laws, nodes: node_buffer, places, turns, bound, now: 0, steps: 0 };
+        let made = Self { forces, nodes: node_buffer, places, turns, bind_groups: bound, current: 0, steps: 0 };
         queue.write_buffer(&made.places[0], 0, bytemuck::cast_slice(start));
-        queue.write_buffer(&made.places[0], u64::from(laws.count) * 8, bytemuck::cast_slice(&corners(box_now)));
+        queue.write_buffer(&made.places[0], u64::from(forces.count) * 8, bytemuck::cast_slice(&corners(box_now)));
         Ok(made)
     }
 
@@ -234,16 +234,16 @@ impl GraphLayout {
             return;
         }
         let rows = turns.iter().enumerate().map(|(k, turn)| {
-            let box_now = 4 * ((self.now + k) % 2) as u32;
+            let box_now = 4 * ((self.current + k) % 2) as u32;
             StepUniform { temperature: turn.temperature, loose: turn.loose, box_now, level: 0 }.row()
         });
-        queue.write_buffer(&self.turns, LEVEL_ROWS * STRIDE, rows.collect::<Vec<_>>().as_flattened());
-        self.write_levels(queue, (self.now + turns.len()) % 2);
-        let (groups, levels) = (self.laws.count.div_ceil(WORKGROUP), self.laws.levels);
+        queue.write_buffer(&self.turns, LEVEL_ROWS * UNIFORM_STRIDE, rows.collect::<Vec<_>>().as_flattened());
+        self.write_levels(queue, (self.current + turns.len()) % 2);
+        let (groups, levels) = (self.forces.count.div_ceil(WORKGROUP_SIZE), self.forces.levels);
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         for k in 0..turns.len() {
-            let bound = &self.bound[self.now];
-            let row = ((LEVEL_ROWS + k as u64) * STRIDE) as u32;
+            let bound = &self.bind_groups[self.current];
+            let row = ((LEVEL_ROWS + k as u64) * UNIFORM_STRIDE) as u32;
             let mut dispatch = |pipeline: &wgpu::ComputePipeline, row: u32, groups: u32| {
                 pass.set_pipeline(pipeline);
                 pass.set_bind_group(0, bound, &[row]);
@@ -252,20 +252,20 @@ impl GraphLayout {
             dispatch(&kernels.clear_box, row, 1);
             if levels > 0 {
                 dispatch(&kernels.gather, row, groups);
-                dispatch(&kernels.weigh, row, (1u32 << (2 * levels)).div_ceil(WORKGROUP));
+                dispatch(&kernels.weigh, row, (1u32 << (2 * levels)).div_ceil(WORKGROUP_SIZE));
                 for level in (2..levels).rev() {
                     let cells = 1u32 << (2 * level);
-                    dispatch(&kernels.sum_up, level * STRIDE as u32, cells.div_ceil(WORKGROUP));
+                    dispatch(&kernels.sum_up, level * UNIFORM_STRIDE as u32, cells.div_ceil(WORKGROUP_SIZE));
                 }
                 dispatch(&kernels.step_grid, row, groups);
             } else {
                 dispatch(&kernels.step_exact, row, groups);
             }
-            self.now = 1 - self.now;
+            self.current = 1 - self.current;
         }
-        // Written by the way that leads into the present places, with the present box.
+        // The bind group that writes the present positions also writes their bounding box.
         pass.set_pipeline(&kernels.tell_box);
-        pass.set_bind_group(0, &self.bound[1 - self.now], &[0]);
+        pass.set_bind_group(0, &self.bind_groups[1 - self.current], &[0]);
         pass.dispatch_workgroups(1, 1, 1);
         self.steps += turns.len() as u64;
     }
@@ -279,24 +279,24 @@ impl GraphLayout {
     }
 
     pub fn set_position(&self, queue: &wgpu::Queue, node: u32, place: [f32; 2]) {
-        if node < self.laws.count && place[0].is_finite() && place[1].is_finite() {
-            queue.write_buffer(&self.places[self.now], u64::from(node) * 8, bytemuck::bytes_of(&place));
+        if node < self.forces.count && place[0].is_finite() && place[1].is_finite() {
+            queue.write_buffer(&self.places[self.current], u64::from(node) * 8, bytemuck::bytes_of(&place));
         }
     }
 
     pub fn hold(&self, queue: &wgpu::Queue, node: u32, held: bool) {
-        if node < self.laws.count {
+        if node < self.forces.count {
             queue.write_buffer(&self.nodes, u64::from(node) * 16 + 12, bytemuck::bytes_of(&u32::from(held)));
         }
     }
 
     /// The present places, then the corners (min, max) of the box around all; whole rows of [`ROW`].
     pub fn places(&self) -> &wgpu::Buffer {
-        &self.places[self.now]
+        &self.places[self.current]
     }
 
     pub fn count(&self) -> u32 {
-        self.laws.count
+        self.forces.count
     }
 
     pub fn steps(&self) -> u64 {
@@ -304,10 +304,15 @@ impl GraphLayout {
     }
 }
 
-/// Rows of the turns that name levels, before those that name steps.
+/// The number of rows of `turns` that name grid levels; the rows of layout steps follow.
 const LEVEL_ROWS: u64 = 16;
 
-fn check_input(nodes: &[Node], springs: &[Spring], start: &[[f32; 2]], laws: &Laws) -> Result<(), LayoutError> {
+fn check_input(
+    nodes: &[Node],
+    springs: &[Spring],
+    start: &[[f32; 2]],
+    forces: &ForceUniform,
+) -> Result<(), LayoutError> {
     let wrong = LayoutError::Inconsistent;
     if nodes.is_empty() || nodes.len() > MAX_NODES {
         return Err(wrong("a layout takes 1 to 4 million nodes"));
@@ -315,7 +320,7 @@ fn check_input(nodes: &[Node], springs: &[Spring], start: &[[f32; 2]], laws: &La
     if start.len() != nodes.len() {
         return Err(wrong("each node needs one position"));
     }
-    if laws.levels == 1 || laws.levels > 10 {
+    if forces.levels == 1 || forces.levels > 10 {
         return Err(wrong("the finest grid has 4 to 1024 cells on a side"));
     }
     let (n, s) = (nodes.len() as u32, springs.len() as u32);
@@ -355,13 +360,13 @@ mod tests {
 
     #[test]
     fn inconsistent_nodes_springs_and_positions_are_refused() {
-        let laws = Laws { levels: 0, ..Laws::zeroed() };
+        let forces = ForceUniform { levels: 0, ..ForceUniform::zeroed() };
         let node = Node { mass: 1.0, first: 0, end: 1, held: 0 };
         let spring = Spring { to: 0, strength: 1.0 };
-        assert!(check_input(&[node], &[spring], &[[0.0; 2]], &laws).is_ok());
-        assert!(check_input(&[node], &[], &[[0.0; 2]], &laws).is_err());
-        assert!(check_input(&[node], &[Spring { to: 1, ..spring }], &[[0.0; 2]], &laws).is_err());
-        assert!(check_input(&[], &[], &[], &laws).is_err());
-        assert!(check_input(&[node], &[spring], &[], &laws).is_err());
+        assert!(check_input(&[node], &[spring], &[[0.0; 2]], &forces).is_ok());
+        assert!(check_input(&[node], &[], &[[0.0; 2]], &forces).is_err());
+        assert!(check_input(&[node], &[Spring { to: 1, ..spring }], &[[0.0; 2]], &forces).is_err());
+        assert!(check_input(&[], &[], &[], &forces).is_err());
+        assert!(check_input(&[node], &[spring], &[], &forces).is_err());
     }
 }

@@ -118,7 +118,7 @@ struct HeatmapEntry {
     uniform: wgpu::Buffer,
     style: HeatmapUniform,
     group: wgpu::BindGroup,
-    /// Turn of its last use.
+    /// The value of `turn` when it was last used.
     used: u64,
 }
 

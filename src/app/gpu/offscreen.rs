@@ -69,7 +69,8 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// Lets go of a drawing that is not to be painted; egui takes textures that nobody uploads for a mistake.
+    /// Discards a drawing that will not be painted. Its texture updates are cleared, because egui treats updates that
+    /// nobody uploads as an error.
     pub fn discard(mut self) {
         self.textures.iter_mut().for_each(egui::TexturesDelta::clear);
     }
@@ -89,7 +90,7 @@ pub fn lay_out(
     super::install_still(&ctx);
     prepare(&ctx);
     let (mut shapes, mut textures) = (vec![], vec![]);
-    for pass in 0..PASSES {
+    for pass in 0..N_PASSES {
         let output = ctx.run_ui(input(sheet, pass), &mut ui);
         textures.push(output.textures_delta);
         shapes = output.shapes;
@@ -103,14 +104,14 @@ pub fn lay_out(
 pub struct Offscreen {
     state: RenderState,
     /// The last error of the device, which would otherwise end the program.
-    complaint: Arc<Mutex<Option<String>>>,
+    error_message: Arc<Mutex<Option<String>>>,
 }
 
 /// Longest that one picture may take; a software rasteriser needs well under a second.
 const PICTURE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Passes of the interface code before the picture is taken: sizes settle in the first ones.
-const PASSES: usize = 4;
+const N_PASSES: usize = 4;
 
 impl Offscreen {
     /// Looks for an adapter and makes a device on it.
@@ -120,14 +121,14 @@ impl Offscreen {
         let config = egui_wgpu::WgpuConfiguration { wgpu_setup: setup, ..Default::default() };
         let state = wait_for(RenderState::create(&config, &instance, None, RendererOptions::PREDICTABLE))
             .map_err(|e| OffscreenError::NoAdapter(e.to_string()))?;
-        let complaint = Arc::new(Mutex::new(None));
-        let kept = complaint.clone();
+        let error_message = Arc::new(Mutex::new(None));
+        let kept = error_message.clone();
         state.device.on_uncaptured_error(Arc::new(move |e: wgpu::Error| {
             if let Ok(mut slot) = kept.lock() {
                 slot.get_or_insert_with(|| e.to_string());
             }
         }));
-        Ok(Self { state, complaint })
+        Ok(Self { state, error_message })
     }
 
     /// The adapter's name and kind, for reports.
@@ -181,8 +182,8 @@ impl Offscreen {
         let texture = self.paint(&jobs, &screen);
         let image = self.read_back(&texture);
         self.forget_textures(&made);
-        let complaint = self.complaint.lock().ok().and_then(|mut c| c.take());
-        complaint.map_or(image, |words| Err(OffscreenError::Drawing(words)))
+        let error_message = self.error_message.lock().ok().and_then(|mut c| c.take());
+        error_message.map_or(image, |words| Err(OffscreenError::Drawing(words)))
     }
 
     fn take_textures(&self, mut delta: egui::TexturesDelta) {

@@ -19,7 +19,7 @@ use super::{
     },
 };
 
-/// Particles that are moved; how many of them are drawn is up to the picture.
+/// The number of particles that are moved; the picture chooses how many of them are drawn.
 pub const COUNT: u32 = 32_768;
 /// Particles of a field that is stiff ([`Stepping::StiffAlongX`]), of which only those that are drawn are moved.
 pub const MAX_STIFF: u32 = 65_536;
@@ -27,7 +27,7 @@ pub const MAX_STIFF: u32 = 65_536;
 pub const LIFE: u32 = 96;
 /// Share of the way that a streak's end catches up in a step: streaks are about 1/CATCH_UP steps long.
 const CATCH_UP: f32 = 0.09;
-const WORKGROUP: u32 = 64;
+const WORKGROUP_SIZE: u32 = 64;
 
 /// The method that moves a particle in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -202,7 +202,7 @@ struct ParticlesEntry {
     particles: wgpu::Buffer,
     flow: wgpu::Buffer,
     look: wgpu::Buffer,
-    moving: wgpu::BindGroup,
+    move_group: wgpu::BindGroup,
     drawing: wgpu::BindGroup,
     used: u64,
 }
@@ -287,7 +287,7 @@ impl ParticlesPipelines {
         let view = view_of(&field);
         let moved =
             [flow.as_entire_binding(), wgpu::BindingResource::TextureView(&view), particles.as_entire_binding()];
-        let moving = bind(device, "particles, moving", &self.moving, moved);
+        let move_group = bind(device, "particles, moving", &self.moving, moved);
         let drawing = bind(device, "particles, drawing", &self.drawing, [look.as_entire_binding()]);
         ParticlesEntry {
             revision: 0,
@@ -297,7 +297,7 @@ impl ParticlesPipelines {
             particles,
             flow,
             look,
-            moving,
+            move_group,
             drawing,
             used: self.turn,
         }
@@ -350,8 +350,8 @@ impl ParticlesPipelines {
         queue.write_buffer(&entry.flow, 0, bytemuck::bytes_of(&flow));
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         pass.set_pipeline(&self.advance);
-        pass.set_bind_group(0, &entry.moving, &[]);
-        pass.dispatch_workgroups(count.div_ceil(WORKGROUP), 1, 1);
+        pass.set_bind_group(0, &entry.move_group, &[]);
+        pass.dispatch_workgroups(count.div_ceil(WORKGROUP_SIZE), 1, 1);
         (entry.done, entry.moved) = (Some(to), count);
         self.steps += u64::from(to - done);
     }

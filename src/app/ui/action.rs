@@ -141,7 +141,7 @@ impl RunAction {
     }
 
     /// True if steps of training may follow.
-    pub fn trains(&self) -> bool {
+    pub fn may_train(&self) -> bool {
         matches!(
             self,
             Self::Space | Self::RunPause | Self::TrainOn | Self::StepOnce | Self::RightArrow | Self::RunTo(_)

@@ -209,7 +209,8 @@ impl App {
         &self.theme
     }
 
-    /// Takes news; unless the window is hidden, in which egui's time stands still, playing and messages continue too.
+    /// Handles what runs and the host have delivered. While the window is hidden, playback and messages pause, because
+    /// egui's clock stands still then.
     fn listen(&mut self, ctx: &Context, is_hidden: bool) {
         let now = ctx.input(|i| i.time);
         for page in self.pages.values_mut() {
@@ -246,7 +247,7 @@ impl App {
         }
     }
 
-    /// Gives a sheet that was just opened what was typed for it.
+    /// Passes keys that were typed before a dialog was drawn to that dialog.
     fn hand_over_typed(&mut self, ctx: &Context) {
         let Some((is_drawn, mut typed)) = self.typed_ahead.take() else { return };
         if is_drawn {

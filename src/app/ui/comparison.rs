@@ -18,9 +18,9 @@ use crate::{
     gpu::offscreen::Offscreen,
 };
 
-const SIZE: Vec2 = Vec2::new(960.0, 600.0);
+const FIGURE_SIZE: Vec2 = Vec2::new(960.0, 600.0);
 /// The number of distinct colours of lines; further lines are dashed.
-const COLOURS: usize = 7;
+const N_COLOURS: usize = 7;
 
 #[derive(Debug, Clone)]
 pub struct ComparedLine {
@@ -103,7 +103,7 @@ impl Comparison {
         let mut chart = Chart::new(self.key.clone(), Axis::new("step").integer_ticks(), Axis::new(self.title.clone()));
         for line in &self.lines {
             let colour = theme.series(line.index);
-            let stroke = if (line.index / COLOURS).is_multiple_of(2) { Stroke::Solid } else { Stroke::Dashed };
+            let stroke = if (line.index / N_COLOURS).is_multiple_of(2) { Stroke::Solid } else { Stroke::Dashed };
             let drawn = Line::new(line.name.clone(), colour, &line.mean).stroke(stroke);
             // A few measurements are seen as such.
             chart = chart.line(if line.points.len() < 40 { drawn.dots() } else { drawn });
@@ -127,7 +127,7 @@ impl Comparison {
 
     pub fn png(&self, offscreen: &mut Offscreen, theme: &Theme) -> Result<Vec<u8>, String> {
         let mut state = ChartState::default();
-        figure::png(offscreen, theme, SIZE, |ui| self.draw(ui, theme, &mut state))
+        figure::png(offscreen, theme, FIGURE_SIZE, |ui| self.draw(ui, theme, &mut state))
     }
 
     fn draw(&self, ui: &mut Ui, theme: &Theme, state: &mut ChartState) {

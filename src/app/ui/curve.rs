@@ -3,7 +3,7 @@
 use super::identity::DataId;
 
 /// Points of one bucket of a level are this many buckets of the level below (or points).
-const FACTOR: usize = 8;
+const LEVEL_FACTOR: usize = 8;
 
 /// Smallest and largest finite value of a stretch of points; both NaN when it has none.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,7 +43,7 @@ pub struct Bucket {
 pub struct Curve {
     steps: Vec<u64>,
     values: Vec<f64>,
-    /// `levels[k][i]` covers the points `i * FACTOR^(k+1) ..`; only complete buckets are stored.
+    /// `levels[k][i]` covers the points `i * LEVEL_FACTOR^(k+1) ..`; only complete buckets are stored.
     levels: Vec<Vec<Extent>>,
     /// Identifies this version of the curve; it changes whenever points are removed, so that derived curves start again.
     data_id: DataId,
@@ -71,7 +71,7 @@ impl Curve {
         self.values.push(value);
         let mut below = self.values.len();
         let mut level = 0;
-        while below.is_multiple_of(FACTOR) {
+        while below.is_multiple_of(LEVEL_FACTOR) {
             let joined = self.extent_before(level, below);
             if self.levels.len() == level {
                 self.levels.push(vec![]);
@@ -99,18 +99,18 @@ impl Curve {
         self.values[place] = value;
         let mut bucket = place;
         for level in 0..self.levels.len() {
-            bucket /= FACTOR;
+            bucket /= LEVEL_FACTOR;
             if bucket >= self.levels[level].len() {
                 break;
             }
-            self.levels[level][bucket] = self.extent_before(level, (bucket + 1) * FACTOR);
+            self.levels[level][bucket] = self.extent_before(level, (bucket + 1) * LEVEL_FACTOR);
         }
         self.data_id = DataId::default();
     }
 
-    /// Extent of the FACTOR entries below `level` that end before `end`.
+    /// Extent of the LEVEL_FACTOR entries below `level` that end before `end`.
     fn extent_before(&self, level: usize, end: usize) -> Extent {
-        (end - FACTOR..end).map(|i| self.entry(level, i)).fold(Extent::NONE, Extent::join)
+        (end - LEVEL_FACTOR..end).map(|i| self.entry(level, i)).fold(Extent::NONE, Extent::join)
     }
 
     /// Entry `i` of a level of the pyramid; level 0 is the values themselves.
@@ -130,7 +130,7 @@ impl Curve {
         self.values.truncate(keep);
         let mut complete = keep;
         for level in &mut self.levels {
-            complete /= FACTOR;
+            complete /= LEVEL_FACTOR;
             level.truncate(complete);
         }
         self.data_id = DataId::default();
@@ -232,21 +232,21 @@ impl Curve {
         Bucket { first: self.steps[a], last: self.steps[b - 1], extent: self.extent_between(a, b) }
     }
 
-    /// Extremes of the points `a..b`, climbing the pyramid where it helps: O(FACTOR log n).
+    /// Extremes of the points `a..b`, climbing the pyramid where it helps: O(LEVEL_FACTOR log n).
     fn extent_between(&self, mut a: usize, mut b: usize) -> Extent {
         let mut all = Extent::NONE;
         let mut level = 0;
         while a < b {
-            while a < b && !a.is_multiple_of(FACTOR) {
+            while a < b && !a.is_multiple_of(LEVEL_FACTOR) {
                 all = all.join(self.entry(level, a));
                 a += 1;
             }
-            while a < b && !b.is_multiple_of(FACTOR) {
+            while a < b && !b.is_multiple_of(LEVEL_FACTOR) {
                 b -= 1;
                 all = all.join(self.entry(level, b));
             }
-            a /= FACTOR;
-            b /= FACTOR;
+            a /= LEVEL_FACTOR;
+            b /= LEVEL_FACTOR;
             level += 1;
         }
         all

@@ -52,7 +52,7 @@ pub struct Figure<'a> {
     /// Width and height in points, title included.
     pub size: [f32; 2],
     pub pixels_per_point: f32,
-    /// The questions of the page whose view this is; `None` of a record, where nobody has asked.
+    /// The questions of the page that shows the view; `None` for a recorded run, which belongs to no page.
     pub questions: Option<&'a Questions>,
 }
 
@@ -66,14 +66,14 @@ impl<'a> Figure<'a> {
 
 struct Pass {
     /// The reason why a part had nothing to show, if one had nothing.
-    nothing: Option<String>,
+    empty_reason: Option<String>,
     /// The height by which the picture is too low, points.
-    lacking: f32,
+    missing_height: f32,
     /// Some characters are in no font that is known so far.
     lacks_characters: bool,
 }
 
-/// The beginning of a subtitle up to the step of what is shown, or its first clause where it names none.
+/// The part of a subtitle up to the step that it names, or its first clause if it names none.
 fn until_step(subtitle: &str) -> &str {
     let after_dot = subtitle.find(" \u{b7} step ").map(|dot| dot + SEPARATOR.len());
     let from = after_dot.filter(|_| !subtitle.starts_with("step ")).unwrap_or(0);
@@ -142,12 +142,12 @@ pub fn png(
 }
 
 /// A view with a note in place of its subtitle, used if the answer on display belongs to an earlier question.
-pub struct NotedView<'a> {
+pub struct ViewWithNote<'a> {
     pub view: &'a mut dyn View,
     pub note: Option<&'a str>,
 }
 
-impl View for NotedView<'_> {
+impl View for ViewWithNote<'_> {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.view.needs(cx);
     }
@@ -177,7 +177,8 @@ impl Figure<'_> {
         offscreen.paint_drawing(drawing).map_err(|e| e.to_string())
     }
 
-    /// The height of a picture that needs this one, points: no more than is drawn, and no less than was asked for.
+    /// Limits the height that a picture asks for to the largest that can be drawn, but never below the requested one,
+    /// points.
     fn allowed_height(&self, height: f32) -> f32 {
         height.min((MAX_PIXELS / self.pixels_per_point).max(self.size[1]))
     }
@@ -212,7 +213,7 @@ impl Figure<'_> {
     pub fn svg_of(&self, view: &mut dyn View, selection: &mut Selection) -> String {
         let mut figure = *self;
         for heightened in 0.. {
-            let height = self.allowed_height(figure.size[1] + figure.pass(view, selection).lacking);
+            let height = self.allowed_height(figure.size[1] + figure.pass(view, selection).missing_height);
             if height <= figure.size[1] || heightened == MAX_HEIGHTENED {
                 break;
             }
@@ -234,7 +235,7 @@ impl Figure<'_> {
         let at = pos2(MARGIN, MARGIN + 10.0);
         svg.text(at, "start", title, self.theme.text);
         svg.text(at + vec2(0.0, 19.0), "start", &caption, self.theme.secondary);
-        svg.part(inside(sheet), &inner, 0);
+        svg.add_drawing(inside(sheet), &inner, 0);
         svg.finish()
     }
 
@@ -257,7 +258,7 @@ impl Figure<'_> {
     /// The view's message if it has nothing to show; `None` if it shows something. Needs no adapter.
     pub fn empty_message(&self) -> Result<Option<String>, String> {
         let (mut view, mut selection) = (self.make()?, Selection::default());
-        let words = self.pass(view.as_mut(), &mut selection).nothing;
+        let words = self.pass(view.as_mut(), &mut selection).empty_reason;
         let has_data = self.with_cx(&mut selection, |cx| view.csv(cx).is_some());
         Ok(words.filter(|_| !has_data))
     }
@@ -281,7 +282,7 @@ impl Figure<'_> {
             lacking = plot::missing_height(ui.ctx());
         });
         pass.drop_without_applying_deltas();
-        Pass { nothing: plot::empty_message(&ctx), lacking, lacks_characters: missed.any() }
+        Pass { empty_reason: plot::empty_message(&ctx), missing_height: lacking, lacks_characters: missed.any() }
     }
 
     fn make(&self) -> Result<Box<dyn View>, String> {
@@ -317,7 +318,7 @@ impl Figure<'_> {
             view.needs(cx);
             draw(&mut inner, view, cx);
         });
-        // what the edge of a picture cuts, as charts of their minimum heights, makes the picture higher
+        // content below the edge of a picture, such as charts at their minimum heights, makes the picture higher
         let bottom = inner.min_rect().bottom();
         if bottom > sheet.bottom() {
             plot::note_lacking(ui.ctx(), (bottom - inside(sheet).bottom()).ceil());

@@ -1,4 +1,4 @@
-//! Keeps the focus in sight: a widget that gets it by key is scrolled into view.
+//! Keeps the focus visible: a widget that gets it by key is scrolled into view.
 
 use std::mem;
 
@@ -7,9 +7,9 @@ use eframe::egui::{
     accesskit::{Action, ActionRequest, TreeId},
 };
 
-const MOVING: [Key; 5] = [Key::Tab, Key::ArrowUp, Key::ArrowDown, Key::ArrowLeft, Key::ArrowRight];
-/// A widget of which no more than this is cut off is in sight, points.
-const SLACK: f32 = 1.0;
+const FOCUS_KEYS: [Key; 5] = [Key::Tab, Key::ArrowUp, Key::ArrowDown, Key::ArrowLeft, Key::ArrowRight];
+/// A widget of which no more than this is cut off is visible, points.
+const MAX_CUT: f32 = 1.0;
 
 /// Asks the widget that a key gave the focus to scroll into view if part of it is cut off, as assistive technology does,
 /// so that no widget has to do it by itself. A widget that was pressed stays where it is under the pointer.
@@ -19,7 +19,7 @@ pub(super) struct FocusInSight {
     /// The user has moved the focus by key since a button of the pointer was last pressed.
     is_by_key: bool,
     /// The widget to be scrolled into view in the next frame.
-    sought: Option<Id>,
+    scroll_target: Option<Id>,
 }
 
 impl Plugin for FocusInSight {
@@ -30,12 +30,12 @@ impl Plugin for FocusInSight {
     fn input_hook(&mut self, _: &Context, input: &mut RawInput) {
         for event in &input.events {
             match event {
-                Event::Key { key, pressed: true, .. } if MOVING.contains(key) => self.is_by_key = true,
+                Event::Key { key, pressed: true, .. } if FOCUS_KEYS.contains(key) => self.is_by_key = true,
                 Event::PointerButton { pressed: true, .. } => self.is_by_key = false,
                 _ => {}
             }
         }
-        if let Some(id) = self.sought.take() {
+        if let Some(id) = self.scroll_target.take() {
             let (action, target_tree, target_node) = (Action::ScrollIntoView, TreeId::ROOT, id.accesskit_id());
             let request = ActionRequest { action, target_tree, target_node, data: None };
             input.events.push(Event::AccessKitActionRequest(request));
@@ -48,10 +48,11 @@ impl Plugin for FocusInSight {
             return;
         }
         let is_cut = |id: &Id| {
-            ctx.read_response(*id).is_some_and(|widget| !widget.interact_rect.expand(SLACK).contains_rect(widget.rect))
+            let widget = ctx.read_response(*id);
+            widget.is_some_and(|widget| !widget.interact_rect.expand(MAX_CUT).contains_rect(widget.rect))
         };
-        self.sought = focused.filter(is_cut);
-        if self.sought.is_some() {
+        self.scroll_target = focused.filter(is_cut);
+        if self.scroll_target.is_some() {
             ctx.request_repaint();
         }
     }
@@ -63,8 +64,8 @@ mod tests {
 
     use super::*;
 
-    /// Draws twenty buttons in a column, of which three and a part are in sight; a click gives a button the focus. Returns
-    /// the index and the place of the one that has it.
+    /// Draws twenty buttons in a column, of which three and a part are visible; a click gives a button the focus.
+    /// Returns the index and the place of the one that has it.
     fn draw(ctx: &Context, events: Vec<Event>) -> Option<(usize, Rect)> {
         let mut found = None;
         let input = RawInput { screen_rect: Some(SCREEN), events, ..RawInput::default() };
@@ -109,7 +110,7 @@ mod tests {
             draw(&ctx, vec![]);
             let (i, rect) = draw(&ctx, vec![]).expect("a button has the focus");
             assert_eq!(i, wanted);
-            assert!(SCREEN.expand(SLACK).contains_rect(rect), "{key:?} leads to {rect:?}");
+            assert!(SCREEN.expand(MAX_CUT).contains_rect(rect), "{key:?} leads to {rect:?}");
         }
     }
 

@@ -12,7 +12,7 @@ use eframe::egui::Vec2;
 /// Frames that percentiles are taken over: a minute at 60 frames per second.
 const FRAME_HISTORY: usize = 3600;
 /// A gap between two frames that is longer than this means that the window was idle, not slow.
-const IDLE: Duration = Duration::from_secs(1);
+const IDLE_GAP: Duration = Duration::from_secs(1);
 
 /// Deliveries closer together than this share a frame.
 const COALESCE_WINDOW: Duration = Duration::from_millis(8);
@@ -106,7 +106,7 @@ impl FrameTimes {
             self.left_out += 1;
             return;
         }
-        if let Some(gap) = last.map(|last| now.duration_since(last)).filter(|gap| *gap < IDLE) {
+        if let Some(gap) = last.map(|last| now.duration_since(last)).filter(|gap| *gap < IDLE_GAP) {
             push_bounded(&mut self.gap_ms, gap.as_secs_f32() * 1e3);
         }
         if let Some(secs) = busy_secs {
@@ -168,13 +168,13 @@ pub struct Milestones {
     pub first_frame: Option<Duration>,
     pub first_step: Option<Duration>,
     /// The time at which training was first asked for.
-    asked: Option<Instant>,
+    requested_at: Option<Instant>,
 }
 
 impl Milestones {
     /// `is_printed`: print each one once it is reached (`--timings`).
     pub fn new(began: Instant, is_printed: bool) -> Self {
-        Self { began, is_printed, first_frame: None, first_step: None, asked: None }
+        Self { began, is_printed, first_frame: None, first_step: None, requested_at: None }
     }
 
     /// True if the first frame still has to be noticed by the frame after it.
@@ -192,14 +192,15 @@ impl Milestones {
 
     /// Training was asked for: what the first step is timed from.
     pub fn note_run_request(&mut self) {
-        self.asked.get_or_insert_with(Instant::now);
+        self.requested_at.get_or_insert_with(Instant::now);
     }
 
     pub fn step_seen(&mut self) {
         if self.first_step.is_none() {
-            let after = self.asked.unwrap_or(self.began).elapsed();
+            let after = self.requested_at.unwrap_or(self.began).elapsed();
             self.first_step = Some(after);
-            self.print_timing("first training step", after, if self.asked.is_some() { "Run" } else { "the start" });
+            let since = if self.requested_at.is_some() { "Run" } else { "the start" };
+            self.print_timing("first training step", after, since);
         }
     }
 

@@ -8,8 +8,8 @@ use std::{
 /// Returns a number that is greater for each later step or deletion of this process, so that those of several histories
 /// can be ordered. A time would not serve, because egui's clock stands still in a hidden window.
 fn next_order() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
+    static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+    NEXT_ID.fetch_add(1, Ordering::Relaxed)
 }
 
 /// A named step with the state before it or, once it is undone, the state after it.

@@ -34,9 +34,9 @@ pub enum Delivery {
     RunTable { rows: Vec<RunRow>, is_complete: bool },
     /// A run was moved to this place in the trash.
     Discarded { run: PathBuf, place: PathBuf },
-    /// Runs beside each other, or why not.
+    /// The comparison of several runs, or the reason why they cannot be compared.
     Compared(Result<Box<ComparedRuns>, String>),
-    /// Compared runs read whole, to be shown by views, or why not.
+    /// The complete records of compared runs, for views to show, or the reason why they cannot be read.
     Replayed(Result<Arc<ReplayedRuns>, String>),
     /// The sweeps beside the runs.
     Sweeps(Vec<FoundSweep>),
@@ -56,7 +56,7 @@ pub enum Delivery {
     Fonts(Vec<Vec<u8>>),
     /// A run of exactly a link's settings that has its step, if there is one.
     Found { link: Box<Permalink>, run: Option<PathBuf> },
-    /// What the host could not do, with the reason.
+    /// The action that the host could not perform, with the reason.
     Failed { what: String },
 }
 
@@ -127,7 +127,8 @@ pub struct FoundSweep {
 pub struct MemoryNeed {
     /// The size as text, such as "310 MB".
     pub size: String,
-    /// Why it would not begin by itself: the estimate, what is free, and what to lower.
+    /// The reason why it is not begun without asking: the memory estimate, the free memory, and which settings to
+    /// lower.
     pub refusal: Option<String>,
 }
 

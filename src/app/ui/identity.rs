@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A number that nothing else of this process has. It is never 0.
 pub fn unique() -> u64 {
-    static LAST: AtomicU64 = AtomicU64::new(0);
-    LAST.fetch_add(1, Ordering::Relaxed) + 1
+    static LAST_ID: AtomicU64 = AtomicU64::new(0);
+    LAST_ID.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 /// The number of a run: every run that is begun, opened or replayed has another.

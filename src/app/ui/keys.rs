@@ -8,7 +8,7 @@ use super::{
 };
 use crate::labs::lesson::LINK;
 
-const DIGITS: [Key; 9] =
+const DIGIT_KEYS: [Key; 9] =
     [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9];
 
 /// The actions that the keyboard triggered in this frame.
@@ -81,7 +81,7 @@ fn may_begin_run(action: &Action) -> bool {
 
 fn action_of(key: Key, modifiers: Modifiers, focused: bool, typing: bool) -> Option<Action> {
     if !modifiers.any()
-        && let Some(i) = DIGITS.iter().position(|d| *d == key)
+        && let Some(i) = DIGIT_KEYS.iter().position(|d| *d == key)
     {
         return Some(PageAction::SelectTile(i + 1).into());
     }

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// The maximum number of points in a trend.
-const TREND: usize = 16;
+const MAX_TREND_POINTS: usize = 16;
 
 #[derive(Debug)]
 pub struct ReadNumber {
@@ -48,7 +48,7 @@ pub struct GroupNumber {
     pub summary: SeedSummary,
     /// The first and the last step at which its seeds were measured, which mostly are the same.
     pub measured: [u64; 2],
-    /// How much it is measured on, where that is known: "16 000 edges".
+    /// The amount of data it is measured on, if that is known: "16 000 edges".
     pub measured_on: Option<String>,
     /// The number of answers that an accuracy is measured on, with its interval: "of 50 answers, 95%: 0.8654 to 0.9890".
     pub answers: Option<String>,
@@ -126,7 +126,7 @@ fn values_at(lab: &Lab, mirror: &Mirror, info: &RunInfo, steps: &BTreeSet<u64>) 
             }
         }
         taken = Some(*step);
-        history.push(reader.found());
+        history.push(reader.newest_values());
     }
     history
 }
@@ -138,18 +138,18 @@ fn trend_steps(mirror: &Mirror, headline: &Headline, step: u64) -> Vec<u64> {
         if headline.source.is_measured() {
             let samples = mirror.samples(variant, channel);
             let count = samples.partition_point(|s| s.step <= step);
-            return thinned(count).map(|i| samples[i].step).collect();
+            return trend_indices(count).map(|i| samples[i].step).collect();
         }
         let Some(curve) = mirror.curve(variant, channel) else { return vec![] };
-        thinned(curve.count_to(step)).filter_map(|i| curve.point(i)).map(|(step, _)| step).collect()
+        trend_indices(curve.count_to(step)).filter_map(|i| curve.point(i)).map(|(step, _)| step).collect()
     };
     (0..mirror.variants().len()).map(steps_of).max_by_key(Vec::len).unwrap_or_default()
 }
 
-/// About [`TREND`] indices at most among so many: every one, every second, every fourth and so on, and always the last.
-/// The chosen points stay when others are added, until there are twice as many.
-fn thinned(count: usize) -> impl Iterator<Item = usize> {
-    let stride = count.div_ceil(TREND).next_power_of_two();
+/// The indices of at most about [`MAX_TREND_POINTS`] of `count` points: all, every second, every fourth and so on, and
+/// always the last. The chosen points stay when others are added, until there are twice as many.
+fn trend_indices(count: usize) -> impl Iterator<Item = usize> {
+    let stride = count.div_ceil(MAX_TREND_POINTS).next_power_of_two();
     let last = count.checked_sub(1).filter(|last| !last.is_multiple_of(stride));
     (0..count).step_by(stride).chain(last)
 }
@@ -180,7 +180,8 @@ fn group_number(
     let mut trend: Vec<(u64, f64)> = history.iter().filter_map(point).collect();
     trend.dedup_by_key(|(step, _)| *step);
     let meaning = terms.with_first_variant(&number.meaning(headline, context));
-    let verdict = number.verdict.and_then(|verdict| verdict(&decisive(mirror, headline, group, measured)?.payload));
+    let verdict =
+        number.verdict.and_then(|verdict| verdict(&deciding_sample(mirror, headline, group, measured)?.payload));
     let parts = verdict.into_iter().map(str::to_owned).chain((!meaning.is_empty()).then_some(meaning));
     let meaning = parts.collect::<Vec<_>>().join("; ");
     let measured_on = number.measured_on.and_then(|(what, count)| {
@@ -192,7 +193,12 @@ fn group_number(
 }
 
 /// The measurement that a value is read from; `None` of several seeds, which may not agree.
-fn decisive<'a>(mirror: &'a Mirror, headline: &Headline, group: &SeedGroup, [_, step]: [u64; 2]) -> Option<&'a Sample> {
+fn deciding_sample<'a>(
+    mirror: &'a Mirror,
+    headline: &Headline,
+    group: &SeedGroup,
+    [_, step]: [u64; 2],
+) -> Option<&'a Sample> {
     let [variant] = group.members[..] else { return None };
     let channel = headline.source.channel();
     let scheduled = mirror.sample_at(variant, channel, step);
@@ -323,12 +329,12 @@ mod tests {
 
     #[test]
     fn a_trend_has_few_points_that_stay_as_it_grows() {
-        let chosen = |count| thinned(count).collect::<Vec<_>>();
+        let chosen = |count| trend_indices(count).collect::<Vec<_>>();
         assert!(chosen(0).is_empty());
         assert_eq!(chosen(3), [0, 1, 2]);
         for count in [1, 16, 17, 33, 1000, 123_456] {
             let few = chosen(count);
-            assert!(few.len() <= TREND + 1 && few.last() == Some(&(count - 1)), "{count}: {few:?}");
+            assert!(few.len() <= MAX_TREND_POINTS + 1 && few.last() == Some(&(count - 1)), "{count}: {few:?}");
         }
         let (before, after) = (chosen(1001), chosen(1003));
         assert_eq!(before[..before.len() - 1], after[..before.len() - 1]);

@@ -18,9 +18,9 @@ use crate::{
 /// Values tried on each side of the wanted one.
 const SEARCH_RADIUS: i64 = 256;
 
-/// The value of an integer setting nearest to the wanted one of which, with all others as they are, a run can be
-/// made; the wanted one where none is near, or where the settings are at odds for another reason.
-pub fn nearest(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, wanted: i64) -> i64 {
+/// The legal value of an integer setting nearest to `wanted`, with all other settings unchanged. Returns `wanted`
+/// itself if no legal value is near, or if the settings are invalid for another reason.
+pub fn nearest_legal(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, wanted: i64) -> i64 {
     let mut is_legal = legality(lab, config, knobs, knob);
     if is_legal(wanted) || (lab.plan)(config).is_err() {
         return wanted;
@@ -29,10 +29,10 @@ pub fn nearest(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, wanted: 
     around.into_iter().find(|value| is_legal(*value)).unwrap_or(wanted)
 }
 
-/// The value to which a key moves an integer setting from `value` towards `wanted`: the nearest one; where that is the value
-/// itself, the next one on the way, and the value where none is near.
-pub fn next(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, [value, wanted]: [i64; 2]) -> i64 {
-    let near = nearest(lab, config, knobs, knob, wanted);
+/// The value that one key press moves an integer setting to, from `value` towards `wanted`: the nearest legal one or,
+/// if that is `value` itself, the next beyond it. Returns `value` if there is none.
+pub fn next_legal(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, [value, wanted]: [i64; 2]) -> i64 {
+    let near = nearest_legal(lab, config, knobs, knob, wanted);
     if near != value {
         return near;
     }
@@ -42,12 +42,12 @@ pub fn next(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, [value, wan
 }
 
 /// The settings that name a layer of the model.
-const LAYERS: [&str; 3] = [ReadingSettings::layer.name, ContextSettings::layer.name, ChangeSettings::layer.name];
+const LAYER_KEYS: [&str; 3] = [ReadingSettings::layer.name, ContextSettings::layer.name, ChangeSettings::layer.name];
 
 /// The index of the last layer, for a setting that names a layer: of the model of the run shown, else of the one that the
 /// settings would make; `None` if a file decides their number and has not been measured yet.
 pub fn last_layer(config: &Config, knob: &Knob, mirror: Option<&Mirror>) -> Option<i64> {
-    if !LAYERS.contains(&knob.key) {
+    if !LAYER_KEYS.contains(&knob.key) {
         return None;
     }
     let of_model = || {
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(of_model(&config, Some(&run_of(&config, 6))), [Some(5); 3]);
         let named = LABS.iter().flat_map(|lab| (lab.knobs)()).filter(|knob| knob.label.ends_with("ayer"));
         assert!(
-            named.map(|knob| knob.key).all(|key| LAYERS.contains(&key)),
+            named.map(|knob| knob.key).all(|key| LAYER_KEYS.contains(&key)),
             "a setting names a layer and is none of these"
         );
     }
@@ -145,7 +145,7 @@ mod tests {
         let (config, knobs) = (lab.config(None).unwrap(), (lab.knobs)());
         let at = |key: &str, wanted: i64| {
             let knob = knobs.iter().find(|k| k.key == key).unwrap();
-            nearest(lab, &config, &knobs, knob, wanted)
+            nearest_legal(lab, &config, &knobs, knob, wanted)
         };
         assert_eq!([126, 128, 131, 133, 1024].map(|v| at("model.d_model", v)), [128, 128, 128, 136, 1024]);
         assert_eq!([3, 4].map(|v| at("model.kv_heads", v)), [2, 4]);
@@ -153,7 +153,7 @@ mod tests {
         let width = knobs.iter().find(|k| k.key == "model.d_model").unwrap();
         let value = config.get(width.key).and_then(Value::as_f64).unwrap() as i64;
         for way in [-1, 1] {
-            let by_key = next(lab, &config, &knobs, width, [value, value + way]);
+            let by_key = next_legal(lab, &config, &knobs, width, [value, value + way]);
             assert!((by_key - value) * way > 0, "a key does not leave it at {value}: {by_key}");
         }
     }

@@ -24,7 +24,7 @@ type RunRevision = (RunNumber, u64);
 pub struct LessonState {
     pub lesson: Lesson,
     lab: Option<&'static Lab>,
-    /// Why it could not be read.
+    /// The reason why it could not be read.
     pub problem: Option<String>,
     /// The step that is followed, from 0.
     pub current: Option<usize>,
@@ -144,7 +144,7 @@ impl LessonState {
 
     pub fn shows(&self, key: &str) -> bool {
         match self.step().filter(|_| self.is_focused) {
-            Some(step) => step.does.needs().any(|needed| needed == key),
+            Some(step) => step.does.needed_controls().any(|needed| needed == key),
             None => true,
         }
     }
@@ -165,8 +165,8 @@ impl LessonState {
         self.lesson.steps.iter().enumerate().all(is_answered)
     }
 
-    /// True if the reader has run the lab since the current step was taken, so that its results are in sight anyway. A run
-    /// that trained then and has not paused since goes on by itself, and counts for nothing.
+    /// True if the reader has run the lab since the current step was taken, so that its results are visible anyway. A
+    /// run that trained then and has not paused since goes on by itself, and counts for nothing.
     pub fn has_run_since(&self, mirror: &Mirror) -> bool {
         if let Some(left) = self.brought_back {
             return left.has_run || mirror.step > left.step;
@@ -258,7 +258,8 @@ fn defines_model(knob: &Knob) -> bool {
     knob.applies == Applies::AtReset && !["run", "train"].contains(&knob.group())
 }
 
-/// Why the run that is shown is not the step's, if it is not: what applies at a reset is otherwise.
+/// The reason why the shown run is not the one of the step: a setting that applies at a reset differs. `None` if it is
+/// the step's.
 fn other_run(step: &LessonStep, mirror: &Mirror, lab: &Lab) -> Option<String> {
     let preset = step.does.preset.as_ref()?;
     let run = &mirror.info.as_ref()?.config;
@@ -275,7 +276,7 @@ fn other_run(step: &LessonStep, mirror: &Mirror, lab: &Lab) -> Option<String> {
 
 pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
     let Some(mirror) = mirror else { return Outcome::Waits("not yet: press Space".into()) };
-    if let Some(found) = found(check, mirror).filter(|f| check.holds(f.value)) {
+    if let Some(found) = deciding_value(check, mirror).filter(|f| check.holds(f.value)) {
         return Outcome::Holds(check.sentence(Some(found.step), Some(&number::short(found.value))));
     }
     let when = match (check.at, check.by) {
@@ -287,7 +288,7 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
         return Outcome::Due { says: check.says.clone(), when };
     }
     let total = mirror.info.as_ref().map(|info| info.total_steps);
-    match last(check, mirror) {
+    match last_value(check, mirror) {
         Some(_) if mirror.step == 0 && total != Some(0) => Outcome::Waits("not yet: press Space".into()),
         // a condition without a step is on what a whole run has learned
         Some(found) if check.at.or(check.by).is_none() && total.is_some_and(|total| mirror.step < total) => {
@@ -295,22 +296,23 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
         }
         Some(found) => {
             let (name, value) = (check.measures.as_deref().unwrap_or("it"), number::short(found.value));
-            Outcome::Fails(format!("not so at step {}: {name} is {value}, and not {}", found.step, check.wanted()))
+            let wanted = check.condition_text();
+            Outcome::Fails(format!("not so at step {}: {name} is {value}, and not {wanted}", found.step))
         }
         None => Outcome::Waits("not measured yet".into()),
     }
 }
 
 /// The value that decides a check: at the asked step, at the first step at which it holds, or at the newest.
-pub fn found(check: &Check, mirror: &Mirror) -> Option<FoundValue> {
+pub fn deciding_value(check: &Check, mirror: &Mirror) -> Option<FoundValue> {
     match (check.at, check.by) {
         (Some(at), _) => values(check, mirror, at, at).last().copied().filter(|f| mirror.step >= at && f.step <= at),
         (None, Some(by)) => values(check, mirror, 0, by).into_iter().find(|f| check.holds(f.value)),
-        (None, None) => last(check, mirror),
+        (None, None) => last_value(check, mirror),
     }
 }
 
-fn last(check: &Check, mirror: &Mirror) -> Option<FoundValue> {
+fn last_value(check: &Check, mirror: &Mirror) -> Option<FoundValue> {
     values(check, mirror, mirror.step, u64::MAX).last().copied()
 }
 
@@ -393,7 +395,7 @@ mod tests {
         let channel = GapBySize::CHANNEL.to_owned();
         let check =
             Check { channel, entry: Some("/sizes/1".into()), at: Some(0), above: Some(0.5), ..Check::default() };
-        let value = |check: &Check| found(check, &run).map(|found| found.value);
+        let value = |check: &Check| deciding_value(check, &run).map(|found| found.value);
         assert_eq!(value(&check), Some(3.0));
         let less = |entry: &str| Check { minus_entry: Some(entry.into()), ..check.clone() };
         assert_eq!(value(&less("/sizes/0")), Some(1.0));

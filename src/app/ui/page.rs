@@ -24,8 +24,8 @@ use self::{
     prelude::*,
     recorded_views::RecordedViews,
     training::{
-        MemoryConsent, SettingsOwner, give_up_late_changes, memory_consent, show_config_error, take_changes,
-        take_found, take_recorded,
+        MemoryConsent, SettingsOwner, adopt_discovered_settings, give_up_late_changes, memory_consent,
+        show_config_error, take_changes, take_recorded,
     },
     undo::{note_config, note_everything},
 };
@@ -72,11 +72,12 @@ pub struct Page {
     pub questions: Questions,
     /// The questions of each tile's view.
     pub asked: HashMap<TileId, Vec<Key>>,
-    /// Why a tile shows the answer to another question than its controls do; none for a tile that does not.
+    /// The reason why a tile shows the answer to another question than that of its controls; tiles that do not are
+    /// absent.
     pub notes: HashMap<TileId, String>,
     /// The reason why a control refused its last input, by key.
     pub refused: BTreeMap<String, String>,
-    /// Why no run could be started with the settings.
+    /// The reason why no run could be started with the settings.
     pub problem: Option<String>,
     /// Settings whose run was refused because it would need too much memory; requesting them again overrides the refusal.
     refused_memory: Option<Config>,
@@ -114,7 +115,7 @@ impl Page {
         let knobs = (lab.knobs)();
         let preset = preset_of(lab, &knobs, &config);
         let mut tiling = Tiling::new(lab.id, lab.panes);
-        if let Some(view) = lab.front(&config.preset) {
+        if let Some(view) = lab.front_view(&config.preset) {
             tiling.bring_forward(view);
         }
         Self {
@@ -162,14 +163,14 @@ impl Page {
     /// The page as it was left; the second value names settings that no longer fit.
     pub fn restore(lab: &'static Lab, saved: &LabSession) -> (Self, Vec<String>) {
         let knobs = (lab.knobs)();
-        let (config, complaints) = match saved.config.as_ref().filter(|_| lab.trains()) {
+        let (config, complaints) = match saved.config.as_ref().filter(|_| lab.makes_runs()) {
             Some(c) => adopt(lab, &knobs, c),
             None => (lab.opening_config().unwrap_or_else(|_| Config::defaults(lab.id, &knobs)), vec![]),
         };
         let mut page = Self::new(lab, config);
         page.restrictions.clone_from(&saved.restrictions);
         // without its settings a step would judge another run
-        if saved.config.is_some() && lab.trains() {
+        if saved.config.is_some() && lab.makes_runs() {
             lesson::resume(&mut page, &saved.lesson);
         }
         if let Some(layout) = &saved.layout {
@@ -291,7 +292,7 @@ impl Page {
             take_changes(self, owner);
         }
         if news.started {
-            take_found(self);
+            adopt_discovered_settings(self);
         }
         give_up_late_changes(self);
         if news.has_news {
@@ -357,7 +358,7 @@ impl Page {
         self.restrictions.keep_locked(&self.knobs, &mut self.config, &before);
         let is_other_preset = before.preset != self.config.preset;
         self.preset = preset_of(self.lab, &self.knobs, &self.config);
-        if let Some(view) = self.lab.front(&self.config.preset).filter(|_| is_other_preset && layout.is_none()) {
+        if let Some(view) = self.lab.front_view(&self.config.preset).filter(|_| is_other_preset && layout.is_none()) {
             self.tiling.bring_forward(view);
         }
         self.drafts.clear();

@@ -1,4 +1,4 @@
-//! A run whose curves stay in sight behind those of later runs of its page.
+//! A run whose curves stay visible behind those of later runs of its page.
 
 use std::{collections::HashMap, sync::Arc};
 

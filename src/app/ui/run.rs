@@ -25,9 +25,9 @@ pub const EXAMPLE_CANNOT_BE_ASKED: &str = "Recorded example: no weights. Space t
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunOrigin {
-    /// Begun in this window.
+    /// The run was started in this window.
     Own,
-    /// Replayed from this folder.
+    /// The run is replayed from this folder.
     Folder(PathBuf),
     /// The recorded example of the lab, which has no weights and no folder.
     Example,

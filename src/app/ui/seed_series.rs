@@ -124,7 +124,7 @@ pub struct SeriesStyle {
     pub stroke: Stroke,
     /// Text after the group's label in the readout: ", held out".
     pub suffix: &'static str,
-    /// Left out of the legend.
+    /// True if the line is left out of the legend.
     pub unnamed: bool,
     pub seeds: Seeds,
 }
@@ -239,7 +239,8 @@ pub fn spread_of(seeds: &[Vec<(u64, f64)>]) -> Vec<[f64; 3]> {
     over_seeds(&seeds.iter().map(|s| &s[..reached(s)]).collect::<Vec<_>>())
 }
 
-/// Mean and mean plus or minus one standard deviation of several growing curves, as [`spread_of`] defines them, kept.
+/// Caches the mean of several growing curves, and the mean plus and minus one standard deviation, as [`spread_of`]
+/// defines them.
 #[derive(Debug, Clone, Default)]
 pub struct Spread {
     pub mean: Curve,

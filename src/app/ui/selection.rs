@@ -22,7 +22,7 @@ pub trait Slot: Any + Debug + Clone + PartialEq {
     /// The noun for it in the name of a step that can be undone; `None` if choosing it is no such step.
     const STEP: Option<&'static str> = None;
 
-    /// The value in the name of that step.
+    /// The value as the name of the undo step shows it.
     fn label(&self) -> String {
         String::new()
     }

@@ -14,7 +14,7 @@ use crate::{
     labs::{Lab, restrictions::Restrictions},
 };
 
-const KEY: &str = "orrery-session";
+const STORAGE_KEY: &str = "orrery-session";
 /// The prefix of a copied session.
 pub const PREFIX: &str = "orrery1:";
 
@@ -179,12 +179,12 @@ impl Session {
 
     /// The last session, or the default when there is none or it cannot be read.
     pub fn load(storage: &dyn eframe::Storage) -> Self {
-        storage.get_string(KEY).and_then(|s| serde_json::from_str(&s).ok()).unwrap_or_default()
+        storage.get_string(STORAGE_KEY).and_then(|s| serde_json::from_str(&s).ok()).unwrap_or_default()
     }
 
     pub fn save(&self, storage: &mut dyn eframe::Storage) {
         if let Ok(text) = serde_json::to_string(self) {
-            storage.set_string(KEY, text);
+            storage.set_string(STORAGE_KEY, text);
         }
     }
 }
@@ -232,7 +232,7 @@ pub fn preset_of(lab: &Lab, knobs: &[Knob], config: &Config) -> Config {
 
 /// A saved config read with today's knobs: what no longer fits keeps the preset's value and is named.
 pub fn adopt(lab: &Lab, knobs: &[Knob], saved: &Config) -> (Config, Vec<String>) {
-    fit(preset_of(lab, knobs, saved), knobs, saved)
+    fit_config(preset_of(lab, knobs, saved), knobs, saved)
 }
 
 /// The config of a recorded run read with today's knobs, so that it can be run again: a setting that it lacks has
@@ -240,13 +240,13 @@ pub fn adopt(lab: &Lab, knobs: &[Knob], saved: &Config) -> (Config, Vec<String>)
 pub fn adopt_recorded(lab: &Lab, knobs: &[Knob], recorded: &Config) -> (Config, Vec<String>) {
     let mut base = Config::defaults(lab.id, knobs);
     base.preset.clone_from(&recorded.preset);
-    let (config, complaints) = fit(base, knobs, recorded);
+    let (config, complaints) = fit_config(base, knobs, recorded);
     let words = |e: String| format!("This run was recorded with a setting that a new run (R) cannot take: {e}");
     (config, complaints.into_iter().map(words).collect())
 }
 
 /// Applies `saved` to `base`; also returns a complaint for each setting that does not fit.
-fn fit(mut base: Config, knobs: &[Knob], saved: &Config) -> (Config, Vec<String>) {
+fn fit_config(mut base: Config, knobs: &[Knob], saved: &Config) -> (Config, Vec<String>) {
     base.seed = saved.seed;
     let mut complaints = vec![];
     for (key, value) in saved.iter() {
@@ -337,7 +337,7 @@ mod tests {
         let back = Session::load(&storage);
         assert!(!back.dark && back.all_settings && back.zoom == 1.3 && back.lab.as_deref() == Some("x"));
         assert_eq!((&back.labs["x"].config, &back.labs["x"].lesson), (&config, &lesson));
-        eframe::Storage::set_string(&mut storage, KEY, "{ half".into());
+        eframe::Storage::set_string(&mut storage, STORAGE_KEY, "{ half".into());
         assert!(Session::load(&storage).lab.is_none());
     }
 

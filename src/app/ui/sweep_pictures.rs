@@ -26,7 +26,7 @@ pub use slice::slice_ui;
 /// Points that have a colour of their own; more share a colour map, along the first axis.
 pub const OWN_COLOURS: usize = 7;
 /// The maximum number of points whose bands are all drawn; with more points, only the selected one has its band.
-const BANDS: usize = 16;
+const MAX_BANDS: usize = 16;
 
 /// The data and the choices that all pictures of a sweep are drawn from.
 #[derive(Clone, Copy)]
@@ -65,17 +65,17 @@ impl PointedAt {
 }
 
 impl<'a> SweepView<'a> {
-    pub fn shown(&self) -> Option<&'a Number> {
+    pub fn shown_number(&self) -> Option<&'a Number> {
         self.results.numbers.get(self.number)
     }
 
     pub fn heading(&self) -> &'a str {
-        self.shown().map_or("", |n| n.heading.as_str())
+        self.shown_number().map_or("", |n| n.heading.as_str())
     }
 
     /// The shown number as of the step.
     pub fn values(&self) -> Option<&'a ValuesAtStep> {
-        self.values_at_step.get(&self.shown()?.id)
+        self.values_at_step.get(&self.shown_number()?.id)
     }
 
     pub fn is_in_brush(&self, point: usize) -> bool {
@@ -87,13 +87,13 @@ impl<'a> SweepView<'a> {
     }
 
     /// Describes the point under the pointer by its settings and its number.
-    fn about(&self, point: usize) -> String {
+    fn point_label(&self, point: usize) -> String {
         let name = self.results.point_name(point);
         let value = self.values().and_then(|values_at_step| values_at_step.values.get(point)?.as_ref());
         let other = self.values().and_then(|values_at_step| values_at_step.other_steps(point));
         let other = other.map_or(String::new(), |steps| format!(", of {}", steps_label(steps)));
         let seeds = self.results.run_count(point);
-        let words = match (value, self.shown()) {
+        let words = match (value, self.shown_number()) {
             (None, _) | (_, None) => "no value so far".to_owned(),
             (Some(v), _) if seeds <= 1 => value_label(v.mean),
             (Some(v), Some(_)) if v.sd.is_none() => format!("{}, one of {seeds} seeds", value_label(v.mean)),
@@ -138,14 +138,14 @@ pub fn colour_legend(results: &SweepResults) -> String {
     }
 }
 
-/// The seeds that a picture of means is of.
+/// The words of a legend about the seeds over which a picture takes means.
 pub fn seeds_legend(results: &SweepResults) -> &'static str {
     if results.seeds.len() == 1 { "one seed" } else { "mean over seeds" }
 }
 
 /// The meaning of the bands of the curves, after a comma; empty where there are none.
 pub fn band_legend(results: &SweepResults) -> &'static str {
-    match (results.seeds.len(), results.points.len() <= BANDS) {
+    match (results.seeds.len(), results.points.len() <= MAX_BANDS) {
         (0 | 1, _) => "",
         (_, true) => ", band of one standard deviation",
         (_, false) => ", band of one standard deviation of the selected point",
@@ -161,11 +161,11 @@ fn sheet_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, title: &str) -> (Rect
     let theme = view.theme;
     let galley = small_text(ui, title, theme.secondary, rect.width());
     ui.painter().galley(rect.min, galley, theme.secondary);
-    (Rect::from_min_max(rect.min + vec2(0.0, TITLE), rect.max), response)
+    (Rect::from_min_max(rect.min + vec2(0.0, TITLE_HEIGHT), rect.max), response)
 }
 
 /// Height of a picture's title.
-const TITLE: f32 = 20.0;
+const TITLE_HEIGHT: f32 = 20.0;
 
 /// Small text on one line, cut to a width.
 fn small_text(ui: &Ui, text: &str, colour: Color32, width: f32) -> Arc<Galley> {
@@ -173,7 +173,7 @@ fn small_text(ui: &Ui, text: &str, colour: Color32, width: f32) -> Arc<Galley> {
 }
 
 /// Writes the reason for an empty picture in its middle; nothing in it can be hovered over or clicked.
-fn empty(ui: &Ui, rect: Rect, theme: &Theme) -> PointedAt {
+fn empty_picture(ui: &Ui, rect: Rect, theme: &Theme) -> PointedAt {
     let words = "No run has recorded this number at this step.".to_owned();
     let font = theme::small();
     let galley = ui.painter().layout(words, font, theme.secondary, (rect.width() - 16.0).max(60.0));
@@ -182,7 +182,7 @@ fn empty(ui: &Ui, rect: Rect, theme: &Theme) -> PointedAt {
     PointedAt::default()
 }
 
-fn dot(ui: &Ui, at: Pos2, view: &SweepView<'_>, point: usize) {
+fn selected_dot(ui: &Ui, at: Pos2, view: &SweepView<'_>, point: usize) {
     let theme = view.theme;
     let colour = if view.is_in_brush(point) { view.colour(point) } else { theme.line };
     let is_selected = view.selected == Some(point);
@@ -198,17 +198,17 @@ fn figure_text(ui: &Ui, at: Pos2, align: Align2, words: &str, colour: Color32) -
 }
 
 /// The nearest point within reach of the pointer; each place is a point with its distance from the pointer.
-fn nearest(at: Option<Pos2>, places: impl Iterator<Item = (usize, f32)>) -> Option<usize> {
+fn nearest_point(at: Option<Pos2>, places: impl Iterator<Item = (usize, f32)>) -> Option<usize> {
     at?;
     let near = places.filter(|(_, far)| *far <= HOVER_DISTANCE);
     near.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(point, _)| point)
 }
 
 /// Handles the pointer and shows the hovered point in a tooltip.
-fn pointed(response: &Response, view: &SweepView<'_>, hovered: Option<usize>) -> PointedAt {
+fn handle_pointer(response: &Response, view: &SweepView<'_>, hovered: Option<usize>) -> PointedAt {
     if let Some(point) = hovered {
         response.ctx.set_cursor_icon(egui::CursorIcon::PointingHand);
-        let words = view.about(point);
+        let words = view.point_label(point);
         response.clone().on_hover_ui_at_pointer(|ui| _ = ui.label(egui::RichText::new(words).small()));
     }
     PointedAt { hovered, clicked: hovered.filter(|_| response.clicked()) }

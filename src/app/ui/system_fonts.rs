@@ -11,23 +11,23 @@ use eframe::egui::{
     epaint::text::{FallbackRequest, FontInsert},
 };
 
-static FOUND: OnceLock<Vec<Arc<FontData>>> = OnceLock::new();
+static FOUND_FONTS: OnceLock<Vec<Arc<FontData>>> = OnceLock::new();
 
 /// The fonts of the system; `None` before they were looked for.
-pub fn found() -> Option<&'static [Arc<FontData>]> {
-    FOUND.get().map(Vec::as_slice)
+pub fn installed() -> Option<&'static [Arc<FontData>]> {
+    FOUND_FONTS.get().map(Vec::as_slice)
 }
 
 /// Takes the files of the fonts, for every context that gets its fonts from then on.
 pub fn take(files: Vec<Vec<u8>>) {
-    FOUND.get_or_init(|| files.into_iter().map(|bytes| Arc::new(FontData::from_owned(bytes))).collect());
+    FOUND_FONTS.get_or_init(|| files.into_iter().map(|bytes| Arc::new(FontData::from_owned(bytes))).collect());
 }
 
 /// Notes whether a context has laid out a character that its fonts lack and fonts of the system may have.
 pub struct MissedCharacters(Arc<AtomicBool>);
 
 impl MissedCharacters {
-    /// Notes them from now on.
+    /// Starts to note characters that no font has.
     pub fn watch(ctx: &Context) -> Self {
         let missed = Arc::<AtomicBool>::default();
         let noted = Arc::clone(&missed);
@@ -39,7 +39,7 @@ impl MissedCharacters {
         Self(missed)
     }
 
-    /// True if there was one.
+    /// True if a character without a font was shown.
     pub fn any(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -39,16 +39,16 @@ const VARIANTS_LIGHT: [Color32; 7] = palette([0x0072b2, 0xd55e00, 0xcc79a7, 0x00
 
 /// Groups of nodes in a graph's picture, the largest first, by mode: light ones to glow on the dark ground, deep ones
 /// to be on paper.
-const GROUPS_DARK: [Color32; 10] =
+const GROUP_COLOURS_DARK: [Color32; 10] =
     palette([0x5ab4f0, 0xf2b134, 0xe87db6, 0x3cc8a0, 0xa990f8, 0xf07c50, 0xd9df5c, 0xa8e6ea, 0xd2a686, 0x8fb462]);
-const GROUPS_LIGHT: [Color32; 10] =
+const GROUP_COLOURS_LIGHT: [Color32; 10] =
     palette([0x1466a8, 0xa86600, 0xb3367c, 0x007d62, 0x684ac4, 0xc44218, 0x767600, 0x4a5a66, 0x805838, 0x4c781c]);
 
 /// Variants that read one trace, with the trace's strength: they have its colour.
-const READ: [(&str, usize); 3] = [("fast", 0), ("medium", 1), ("slow", 2)];
+const TRACE_VARIANTS: [(&str, usize); 3] = [("fast", 0), ("medium", 1), ("slow", 2)];
 
 /// The contrast that text and lines must reach against the ground (WCAG 2, AA).
-const READABLE: f64 = 4.5;
+const MIN_CONTRAST: f64 = 4.5;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Theme {
@@ -100,7 +100,7 @@ impl Theme {
             error: rgb(0xff8a73),
             variants: VARIANTS_DARK,
             traces: palette([0x7b8fe8, 0xa6b4f2, 0xd6ddfb]),
-            groups: GROUPS_DARK,
+            groups: GROUP_COLOURS_DARK,
         }
         .made_readable()
     }
@@ -122,7 +122,7 @@ impl Theme {
             error: rgb(0xb32d15),
             variants: VARIANTS_LIGHT,
             traces: palette([0x3a70d2, 0x7b2496, 0x1d0b33]),
-            groups: GROUPS_LIGHT,
+            groups: GROUP_COLOURS_LIGHT,
         }
         .made_readable()
     }
@@ -140,7 +140,7 @@ impl Theme {
             &mut self.secondary,
         ];
         for c in singles.into_iter().chain(self.variants.iter_mut()).chain(&mut self.traces).chain(&mut self.groups) {
-            *c = readable(*c, &grounds, towards);
+            *c = readable_colour(*c, &grounds, towards);
         }
         self
     }
@@ -148,8 +148,8 @@ impl Theme {
     /// The colour of a variant in every view: that of the trace it reads, if there is one, else that of its group's
     /// index in the run, not of its index in a chart. Views use [`crate::ui::seed_series::variant_colour`].
     pub fn variant(&self, group: &str, place: usize) -> Color32 {
-        let read = READ.iter().find(|(id, _)| *id == group);
-        read.map_or_else(|| self.series(place), |(_, strength)| self.trace(*strength))
+        let read = TRACE_VARIANTS.iter().find(|(id, _)| *id == group);
+        read.map_or_else(|| self.series(place), |(_, strength)| self.trace_colour(*strength))
     }
 
     /// The colour of one of several things that are not variants: a layer, a method, a check, by its index.
@@ -159,7 +159,7 @@ impl Theme {
 
     /// Traces fast (0), medium (1), slow (2): one hue in three strengths; on paper, where thin dark lines look alike, it
     /// turns from blue to plum.
-    pub fn trace(&self, strength: usize) -> Color32 {
+    pub fn trace_colour(&self, strength: usize) -> Color32 {
         self.traces.get(strength.min(2)).copied().unwrap_or(self.text)
     }
 
@@ -232,7 +232,7 @@ pub fn fonts() -> FontDefinitions {
     let bold = std::iter::once(BOLD.to_owned()).chain(rest).collect();
     fonts.families.insert(FontFamily::Name(BOLD.into()), bold);
     let mut last = vec!["DejaVu Sans".to_owned()];
-    for (i, font) in system_fonts::found().unwrap_or_default().iter().enumerate() {
+    for (i, font) in system_fonts::installed().unwrap_or_default().iter().enumerate() {
         last.push(format!("system {i}"));
         fonts.font_data.insert(format!("system {i}"), Arc::clone(font));
     }
@@ -348,14 +348,14 @@ pub fn contrast(a: Color32, b: Color32) -> f64 {
 }
 
 /// `colour`, moved `towards` black or white just until it reads on all `grounds`.
-fn readable(colour: Color32, grounds: &[Color32], towards: Color32) -> Color32 {
+fn readable_colour(colour: Color32, grounds: &[Color32], towards: Color32) -> Color32 {
     let mix = |t: f32| {
         let part = |a: u8, b: u8| (f32::from(a) + (f32::from(b) - f32::from(a)) * t).round() as u8;
         Color32::from_rgb(part(colour.r(), towards.r()), part(colour.g(), towards.g()), part(colour.b(), towards.b()))
     };
     (0..=50)
         .map(|i| mix(i as f32 / 50.0))
-        .find(|c| grounds.iter().all(|g| contrast(*c, *g) >= READABLE))
+        .find(|c| grounds.iter().all(|g| contrast(*c, *g) >= MIN_CONTRAST))
         .unwrap_or(towards)
 }
 
@@ -389,7 +389,7 @@ mod tests {
                 ];
                 named.extend((0..7).map(|i| (format!("variant {i}"), theme.series(i))));
                 named.extend((0..Theme::GROUPS).map(|i| (format!("group {i}"), theme.group(i))));
-                named.extend((0..3).map(|i| (format!("trace {i}"), theme.trace(i))));
+                named.extend((0..3).map(|i| (format!("trace {i}"), theme.trace_colour(i))));
                 let selected = ("a selected button".to_owned(), selection.stroke.color, g.blend(selection.bg_fill));
                 for (name, c, under) in named.into_iter().map(|(name, c)| (name, c, g)).chain([selected]) {
                     let ratio = contrast(c, under);
@@ -410,7 +410,7 @@ mod tests {
     fn traces_are_distinguishable() {
         for (theme, least) in [(Theme::dark(), 80), (Theme::light(), 160)] {
             for (i, j) in [(0, 1), (1, 2)] {
-                let (a, b) = (theme.trace(i), theme.trace(j));
+                let (a, b) = (theme.trace_colour(i), theme.trace_colour(j));
                 let (far, steps) = (difference(a, b), contrast(a, b));
                 assert!(far >= least && steps >= 1.4, "traces {i} and {j}, dark {}: {far}, {steps:.2}", theme.dark);
             }
@@ -423,7 +423,7 @@ mod tests {
     fn variants_are_told_from_traces() {
         for (theme, least) in [(Theme::dark(), 70), (Theme::light(), 90)] {
             for (i, strength) in (0..7).flat_map(|i| (0..3).map(move |strength| (i, strength))) {
-                let (variant, trace) = (theme.series(i), theme.trace(strength));
+                let (variant, trace) = (theme.series(i), theme.trace_colour(strength));
                 let far = difference(variant, trace);
                 assert!(far > least, "variant {i} and trace {strength} look alike (dark {}): {far}", theme.dark);
                 let steps = contrast(variant, trace);

@@ -70,7 +70,7 @@ impl Tiling {
     }
 
     /// The arrangement of the lab's own tiles for this area, and for the view that the step of the lesson is about.
-    fn wanted(&self, lab: &str, room: Vec2) -> Arrangement {
+    fn wanted_arrangement(&self, lab: &str, room: Vec2) -> Arrangement {
         let usual = Arrangement::for_room(&self.panes, room);
         match self.step_view.as_deref().and_then(|view| self.own_view(view)) {
             Some(view) => usual.for_step(lab, &self.panes, room, view),
@@ -81,7 +81,7 @@ impl Tiling {
     /// The view itself if it is in one of the lab's own tiles, or else one of those in the tile to which it was added.
     fn own_view<'a>(&'a self, view: &'a str) -> Option<&'a str> {
         let is_own = |view: &&str| self.panes.iter().any(|pane| pane.view == *view && pane.place != Place::More);
-        let beside = self.known(view).map_or(vec![], |id| self.tabs_with(id));
+        let beside = self.find_tile(view).map_or(vec![], |id| self.tabs_with(id));
         let beside = beside.into_iter().filter_map(|id| Some(self.tree.tiles.get_pane(&id)?.view.as_str()));
         std::iter::once(view).chain(beside).find(is_own)
     }
@@ -93,7 +93,7 @@ impl Tiling {
         }
         let as_arranged = |arrangement| initial(lab, &self.panes, arrangement);
         let is = |tree: &Layout, arrangement| has_same_arrangement(tree, &as_arranged(arrangement), true);
-        let wanted = self.wanted(lab, room);
+        let wanted = self.wanted_arrangement(lab, room);
         if is(&self.tree, wanted) {
             return false;
         }
@@ -140,7 +140,8 @@ impl Tiling {
         self.numbers.clear();
     }
 
-    /// The layout without the tabs that were added to the lab's own tiles, and these; `None` if one stands elsewhere.
+    /// Splits the layout into one without tabs added to the lab's own tiles, and those tabs; `None` if a view was added
+    /// elsewhere.
     fn without_added(&self, own: &Layout) -> Option<(Layout, Vec<AddedTab>)> {
         let is_own =
             |id: &TileId| own.tiles.get_pane(id).is_some_and(|pane| self.tree.tiles.get_pane(id) == Some(pane));
@@ -221,8 +222,8 @@ impl Tiling {
         found.into_iter().map(|(id, view, _)| (id, view)).collect()
     }
 
-    /// Open tiles in reading order, the tabs of a place as they are in its bar.
-    fn as_they_stand(&self) -> Vec<TileId> {
+    /// Open tiles in reading order; the tabs of one place follow the order of its bar.
+    fn in_reading_order(&self) -> Vec<TileId> {
         let mut all: Vec<TileId> = vec![];
         for (id, _) in self.in_order() {
             let is_new = |tab: &TileId| {
@@ -237,8 +238,8 @@ impl Tiling {
 
     /// Gives tiles that have no number the lowest free ones, as they are, so that the numbers of a bar of tabs always
     /// rise; call when they have their places. A tile that comes back has its former number, unless another has it now.
-    pub fn number(&mut self) {
-        let open = self.as_they_stand();
+    pub fn assign_numbers(&mut self) {
+        let open = self.in_reading_order();
         let mut taken: HashSet<usize> = HashSet::new();
         let (kept, new): (Vec<TileId>, Vec<TileId>) =
             open.into_iter().partition(|id| self.numbers.get(id).is_some_and(|n| taken.insert(*n)));
@@ -288,7 +289,7 @@ impl Tiling {
 
     /// Shows a view: brings its tile forward or back, or opens it as a tab of the selected tile, or else of the first.
     pub fn show(&mut self, view: &str) {
-        let id = self.known(view).unwrap_or_else(|| {
+        let id = self.find_tile(view).unwrap_or_else(|| {
             let order = self.in_order();
             let selected = self.selected.filter(|id| order.iter().any(|(here, _)| here == id));
             self.open(view, selected.or(order.first().map(|(id, _)| *id)))
@@ -298,7 +299,7 @@ impl Tiling {
     }
 
     /// The tile of a view, open or closed: a closed one keeps its place in the layout.
-    fn known(&self, view: &str) -> Option<TileId> {
+    fn find_tile(&self, view: &str) -> Option<TileId> {
         let open = self.in_order().into_iter().find(|(_, v)| v == view).map(|t| t.0);
         let mut panes = self.tree.tiles.iter().filter(|(_, tile)| matches!(tile, Tile::Pane(p) if p.view == view));
         open.or_else(|| panes.find(|(id, _)| !self.tree.tiles.is_visible(**id)).map(|(id, _)| *id))
@@ -348,7 +349,7 @@ impl Tiling {
 
     /// Brings these views to the front, opening those that are not on the page, and closes other tiles in front.
     pub fn bring_in_front(&mut self, views: &[String]) {
-        let (known, new): (Vec<&String>, Vec<&String>) = views.iter().partition(|view| self.known(view).is_some());
+        let (known, new): (Vec<&String>, Vec<&String>) = views.iter().partition(|view| self.find_tile(view).is_some());
         known.into_iter().for_each(|view| self.show(view));
         for view in new {
             let is_free = |id: &TileId| !self.tabs_with(*id).iter().any(|tab| self.is_one_of(*tab, views));

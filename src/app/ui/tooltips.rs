@@ -6,13 +6,13 @@ use eframe::egui::{Context, Id, Order, Pos2};
 use super::theme::TOOLTIP_DELAY;
 
 /// Longer than anybody holds a button, seconds.
-const NEVER: f32 = 1e6;
+const NEVER_SECONDS: f32 = 1e6;
 /// A pointer that is no farther than this from where a drag ended rests there, points.
-const REST: f32 = 8.0;
+const REST_DISTANCE: f32 = 8.0;
 
 /// Suppresses tooltips while a button is held, and after a drag; call it before anything is drawn.
 pub fn suppress_while_held(ctx: &Context) {
-    let delay = if is_busy(ctx) { NEVER } else { TOOLTIP_DELAY };
+    let delay = if is_busy(ctx) { NEVER_SECONDS } else { TOOLTIP_DELAY };
     if ctx.global_style().interaction.tooltip_delay != delay {
         ctx.all_styles_mut(|style| style.interaction.tooltip_delay = delay);
     }
@@ -37,7 +37,7 @@ fn is_busy(ctx: &Context) -> bool {
     let id = Id::unique("end of a drag");
     ctx.data_mut(|data| {
         let end: Option<Pos2> = if has_dragged { at } else { data.get_temp(id) };
-        match end.filter(|end| at.is_some_and(|at| at.distance(*end) <= REST)) {
+        match end.filter(|end| at.is_some_and(|at| at.distance(*end) <= REST_DISTANCE)) {
             Some(end) => _ = data.insert_temp(id, end),
             None => data.remove::<Pos2>(id),
         }

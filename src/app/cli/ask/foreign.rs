@@ -13,8 +13,8 @@ use crate::{
     telemetry::Args,
 };
 
-/// How often an answer is looked for.
-const POLL: Duration = Duration::from_millis(50);
+/// The interval at which an answer is looked for.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Asks the program that trains a run, by the run's folder or address, or the weights that it keeps, and prints or draws the
 /// answer; false for what is no run of another program.
@@ -57,7 +57,7 @@ fn asked_info(folder: &Path, name: &str, args: &AskArgs) -> Result<Option<Arc<Ru
 struct TypedQuestion<'a> {
     name: &'a str,
     question: Args,
-    /// The names of the two matrices that are asked about in place of the program.
+    /// The names of the two matrices that are read when weights are asked in place of the program.
     matrices: Option<[&'a str; 2]>,
     typed: &'a AskArgs,
 }
@@ -243,14 +243,14 @@ impl AskedProgram<'_> {
             let (is_late, is_interrupted) = (begun.elapsed() >= patience, is_asked_to_end.load(Ordering::SeqCst));
             let reply = question.reply(info);
             if matches!(reply, Ok(None)) && !(has_ended || is_late || is_interrupted) {
-                std::thread::sleep(POLL);
+                std::thread::sleep(POLL_INTERVAL);
                 continue;
             }
             let ask = question.name().to_owned();
             question.withdraw();
             // the ssh of the same terminal may end by an interrupt before this process has seen it
             if reply.is_err() && remote.is_some() {
-                std::thread::sleep(2 * POLL);
+                std::thread::sleep(2 * POLL_INTERVAL);
                 if is_asked_to_end.load(Ordering::SeqCst) {
                     return Err(Failure::interrupted("the question was withdrawn"));
                 }

@@ -50,7 +50,7 @@ impl MatrixQuestion<'_> {
         let found = weights.iter().find_map(|w| Some((w, find(&w.tensors, from)?, find(&w.tensors, to)?)));
         let Some((weights, from, to)) = found else {
             let all = weights.iter().flat_map(|w| w.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor)));
-            return Err(unknown(self.names, all.collect()));
+            return Err(unknown_name_error(self.names, all.collect()));
         };
         let [from, to] = [from, to].map(|place| (weights.tensors[place].0.as_str(), &weights.tensors[place].1));
         let pair = MatrixPair::new(from, to).map_err(|e| e.to_string())?;
@@ -69,7 +69,7 @@ pub fn sample_of(answer: Answer, step: u64, variant: usize, request: Option<u64>
 }
 
 /// The error for a name that no tensor has; it lists the names of the matrices.
-fn unknown(names: [&str; 2], tensors: Vec<(&str, &Tensor)>) -> String {
+fn unknown_name_error(names: [&str; 2], tensors: Vec<(&str, &Tensor)>) -> String {
     let is_known = |name: &str| tensors.iter().any(|(known, _)| *known == name);
     let matrices: Vec<&str> = tensors.iter().filter(|(_, t)| t.dims().len() == 2).map(|(name, _)| *name).collect();
     let Some(wrong) = names.into_iter().find(|name| !is_known(name)) else {

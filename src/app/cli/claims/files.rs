@@ -11,9 +11,9 @@ use crate::{
 };
 
 /// The folder of the repository.
-const CLAIMS: &str = "claims";
-const RESULTS: &str = "results";
-const REPLICATIONS: &str = "replications";
+const CLAIMS_FOLDER: &str = "claims";
+const RESULTS_FOLDER: &str = "results";
+const REPLICATIONS_FOLDER: &str = "replications";
 /// Bytes of a file of claims or of a result.
 const MAX_FILE: u64 = 4 << 20;
 
@@ -35,8 +35,8 @@ impl Source {
     /// Takes the folder that the user names, else the folder `claims` here if it holds claims. The folder of results
     /// need not exist yet.
     pub fn new(named: Option<&Path>, results: Option<&Path>) -> Self {
-        let here = || stems(Path::new(CLAIMS), "toml").is_ok_and(|found| !found.is_empty());
-        let folder = named.map(Path::to_owned).or_else(|| here().then(|| PathBuf::from(CLAIMS)));
+        let here = || file_stems(Path::new(CLAIMS_FOLDER), "toml").is_ok_and(|found| !found.is_empty());
+        let folder = named.map(Path::to_owned).or_else(|| here().then(|| PathBuf::from(CLAIMS_FOLDER)));
         Self { folder, results: results.map(Path::to_owned) }
     }
 
@@ -54,17 +54,17 @@ impl Source {
     /// A folder without claims has results of those that are built in.
     fn read(&self) -> Result<Ledger, Failure> {
         let papers = self.folder.as_ref().map_or(Ok(vec![]), |folder| texts(folder, "toml"))?;
-        let folder = self.folder.as_deref().unwrap_or(Path::new(CLAIMS));
+        let folder = self.folder.as_deref().unwrap_or(Path::new(CLAIMS_FOLDER));
         // what cannot be used is refused, as a result would be written there too
         let inside = |name: &str| -> Result<Vec<NamedText>, Failure> {
             let found = if folder.is_dir() { inner_folder(folder, name)? } else { None };
             found.map_or(Ok(vec![]), |found| texts(&found, "json"))
         };
-        let beside = inside(RESULTS)?;
+        let beside = inside(RESULTS_FOLDER)?;
         let named = self.results.as_ref().filter(|results| results.is_dir());
         let named = named.map_or(Ok(vec![]), |results| texts(results, "json"))?;
         if !papers.is_empty() {
-            let replications = inside(REPLICATIONS)?;
+            let replications = inside(REPLICATIONS_FOLDER)?;
             return Ok(Ledger::new(&papers, &beside)?.with_replications(&replications)?.with_results_apart(&named)?);
         }
         ensure!(
@@ -81,16 +81,16 @@ impl Source {
     }
 
     pub fn results(&self) -> PathBuf {
-        self.results.clone().unwrap_or_else(|| self.inside(RESULTS))
+        self.results.clone().unwrap_or_else(|| self.inside(RESULTS_FOLDER))
     }
 
     /// The folder in which replications are kept, beside the first results.
     pub fn replications(&self) -> PathBuf {
-        self.inside(REPLICATIONS)
+        self.inside(REPLICATIONS_FOLDER)
     }
 
     fn inside(&self, name: &str) -> PathBuf {
-        self.folder.as_deref().unwrap_or(Path::new(CLAIMS)).join(name)
+        self.folder.as_deref().unwrap_or(Path::new(CLAIMS_FOLDER)).join(name)
     }
 
     /// True if the page of the claims lies in `docs` beside their folder.
@@ -168,10 +168,10 @@ fn texts(folder: &Path, extension: &str) -> Result<Vec<NamedText>, Failure> {
             .map_err(|e| Failure::unreadable(&folder.join(name), &e))?;
         Ok((stem, text))
     };
-    stems(folder, extension)?.into_iter().map(text).collect()
+    file_stems(folder, extension)?.into_iter().map(text).collect()
 }
 
-fn stems(folder: &Path, extension: &str) -> Result<Vec<String>, Failure> {
+fn file_stems(folder: &Path, extension: &str) -> Result<Vec<String>, Failure> {
     let entries = files::entries(folder).map_err(|e| usage!("{} cannot be listed: {e}", folder.display()))?;
     let paths = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == extension));
     let mut found: Vec<String> =
@@ -197,7 +197,7 @@ mod tests {
         let (claims, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(claims.path().join("a.toml"), "title = 'P'\nsource = 'S'\n").unwrap();
         assert_eq!(refusal(claims.path()), "");
-        let results = claims.path().join(RESULTS);
+        let results = claims.path().join(RESULTS_FOLDER);
         symlink(outside.path(), &results).unwrap();
         assert!(refusal(claims.path()).contains("results cannot be used: it is a link"), "{}", refusal(claims.path()));
         fs::remove_file(results).unwrap();
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn no_verdict_is_written_where_a_result_says() {
         let outside = tempfile::tempdir().unwrap();
-        let (victim, results) = (outside.path().join("victim.json"), outside.path().join(RESULTS));
+        let (victim, results) = (outside.path().join("victim.json"), outside.path().join(RESULTS_FOLDER));
         fs::write(&victim, "kept").unwrap();
         fs::create_dir(&results).unwrap();
         let mut ledger = Ledger::built_in().unwrap();

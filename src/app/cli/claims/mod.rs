@@ -73,7 +73,7 @@ struct ListArgs {
     #[arg(long)]
     paper: Option<String>,
     /// Only those with this verdict
-    #[arg(long, value_parser = one_by_name(&STATES))]
+    #[arg(long, value_parser = one_by_name(&STATE_LABELS))]
     verdict: Option<ClaimState>,
     /// Print JSON
     #[arg(long)]
@@ -133,8 +133,8 @@ struct CheckArgs {
     from: FromArgs,
 }
 
-/// A verdict, or its absence.
-const STATES: [(ClaimState, &str, &str); 7] = [
+/// The name and the label of every state: a verdict, or the reason why there is none.
+const STATE_LABELS: [(ClaimState, &str, &str); 7] = [
     (ClaimState::Stands, "stands", ""),
     (ClaimState::DoesNotStand, "does-not-stand", ""),
     (ClaimState::CannotBeTold, "cannot-be-told", ""),
@@ -173,7 +173,7 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
         return print_line!("{}", path_label(path));
     }
     if args.json {
-        let all: Vec<Value> = rows.iter().map(described).collect();
+        let all: Vec<Value> = rows.iter().map(row_json).collect();
         return print_line!("{}", Value::Array(all));
     }
     let head = ["id", "claim", "seeds", "effect [interval]", "stands if", "verdict"].map(str::to_owned).to_vec();
@@ -209,7 +209,7 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
     let rows = ledger.rows();
     let row = files::known_claim(&rows, &args.id)?;
     if args.json {
-        return print_line!("{}", described(row));
+        return print_line!("{}", row_json(row));
     }
     let claim = row.claim;
     print_line!("{}: {}", claim.id, claim.title)?;
@@ -256,15 +256,15 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
     Err(Failure::run(format!("problems found in the ledger of {} results: {}", ledger.results.len(), problems.len())))
 }
 
-/// A row for programs.
-fn described(row: &LedgerRow) -> Value {
+/// A row as JSON, for programs.
+fn row_json(row: &LedgerRow) -> Value {
     let judged = row.standing.judgement();
     let outcome = judged.and_then(|judged| judged.outcome);
     json!({
         "paper": row.paper.id,
         "claim": row.claim,
         "standing": row.standing.verdict_label(row.claim.tier),
-        "scale": row.claim.tier.scale(),
+        "scale": row.claim.tier.scale_label(),
         "verdict": judged.map(|judged| judged.verdict),
         "numbers_verdict": judged.map(|judged| judged.numbers_verdict),
         "by_its_numbers_alone": judged.and_then(Judgement::voided_label),

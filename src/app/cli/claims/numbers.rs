@@ -229,7 +229,7 @@ impl<'a> Answers<'a> {
         Ok(Self { probe, cells })
     }
 
-    /// The numbers of the rule, or those of a field along another.
+    /// The numbers that the rule reads; if the rule has an `along`, one for each value of that field.
     fn points(&self, rule: &Rule) -> Result<Vec<PointNumbers>, Failure> {
         let Some(along) = &rule.along else {
             return Ok(numbers(rule, |key, group| Ok(mean(&self.values(key, group)?)))?.into_iter().collect());

@@ -20,8 +20,8 @@ use crate::{
 };
 
 /// Width of the picture of a judgement, and of its effects along an axis, points.
-const PICTURE: f32 = 320.0;
-const CURVE: f32 = 480.0;
+const PICTURE_WIDTH: f32 = 320.0;
+const CURVE_WIDTH: f32 = 480.0;
 
 /// The whole file, of these rows.
 pub fn html(ledger: &Ledger, rows: &[LedgerRow]) -> String {
@@ -60,7 +60,7 @@ fn values_and_curves(theme: &Theme, rule: &Rule, judged: &Judgement) -> String {
     let mut out = format!("<br>values: {}", escaped(&judged.values_label()));
     for curve in judged.curves(rule) {
         // writing to a string does not fail
-        let _ = write!(out, "<br>{}<br>{}", escaped(&curve.label), image(&curve_svg(theme, &curve, CURVE)));
+        let _ = write!(out, "<br>{}<br>{}", escaped(&curve.label), image(&curve_svg(theme, &curve, CURVE_WIDTH)));
     }
     out
 }
@@ -69,8 +69,8 @@ fn table_row(row: &LedgerRow, entry: Option<&ClaimEntry>, theme: &Theme, out: &m
     let claim = row.claim;
     let star = if claim.starred { " ★" } else { "" };
     let judged = claim.rule.as_ref().zip(row.standing.judgement());
-    let picture = judged.and_then(|(rule, judged)| picture_svg(theme, rule, judged, PICTURE)).map(|svg| image(&svg));
-    let picture = picture.map_or(String::new(), |svg| format!("{svg}<br>"));
+    let picture = judged.and_then(|(rule, judged)| picture_svg(theme, rule, judged, PICTURE_WIDTH));
+    let picture = picture.map_or(String::new(), |svg| format!("{}<br>", image(&svg)));
     let drawn = judged.map_or(String::new(), |(rule, judged)| values_and_curves(theme, rule, judged));
     // rule, seeds, machine and other facts, in the wording of `orrery claims show`
     let fact = |(name, text): (&str, String)| format!("<br>{}: {}", escaped(name), escaped(&text));

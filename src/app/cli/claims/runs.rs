@@ -37,7 +37,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     let mut failed = vec![];
     for (claim, rule) in &claims {
-        match made(claim, rule, args, commit.as_deref()) {
+        match make_runs(claim, rule, args, commit.as_deref()) {
             // made elsewhere: there is nothing to read yet
             Ok(None) => {}
             // A result is written at once, so that an interrupted command keeps what it has made.
@@ -49,7 +49,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
                 let reason = lacking.map_or(String::new(), |words| format!(", as {words}"));
                 ledger.results.insert(claim.id.clone(), result.clone());
                 let path = write(&result, &results)?;
-                let scale = claim.tier.scale();
+                let scale = claim.tier.scale_label();
                 print_line!("{}: {}, {scale}{reason} ({})", claim.id, verdict.label(), path_label(&path))?;
             }
             // a failed run does not affect the other claims, whereas an interruption ends the command
@@ -79,7 +79,7 @@ fn selected_claims(ledger: &Ledger, what: &str) -> Result<Vec<(Claim, Rule)>, Fa
 }
 
 /// Makes the runs that a rule asks for, as far as they have not ended, and reads them; `None` where others make them.
-fn made(claim: &Claim, rule: &Rule, args: &RunArgs, commit: Option<&str>) -> Result<Option<ClaimResult>, Failure> {
+fn make_runs(claim: &Claim, rule: &Rule, args: &RunArgs, commit: Option<&str>) -> Result<Option<ClaimResult>, Failure> {
     let wrong = |why: String| usage!("the claim {} {why}", claim.id);
     let count = args.seeds.unwrap_or(rule.seeds);
     let seeds = seeds_of(rule, args.first_seed, count).map_err(wrong)?;
@@ -103,7 +103,7 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs, commit: Option<&str>) -> Res
     }
     let ended = EndedRuns::read(rule, &sweep, &seeds, &sweep.states()?, &NumbersCache::default())?;
     let result = ended.into_result(&claim.id, rule, commit.map(str::to_owned));
-    Ok(Some(ClaimResult { terms: claim.terms(), ..result }.with_digest()))
+    Ok(Some(ClaimResult { terms: claim.term_hashes(), ..result }.with_digest()))
 }
 
 /// The seeds of a rule's runs: so many, from the first on, which is the preset's unless one is given.
@@ -115,7 +115,7 @@ pub(super) fn seeds_of(rule: &Rule, first: Option<u64>, count: u64) -> Result<Ve
 /// The sweep of a rule with the seeds of its folder under `out`, as far as there is one. Seeds that the folder lacks are added to it,
 /// after those that it has, so that no run is made again.
 pub(super) fn with_known_seeds(file: SweepFile, seeds: &[u64], out: &Path) -> Result<SweepFile, Failure> {
-    let file = in_known_folder(file, out);
+    let file = with_known_folder(file, out);
     let name = file.name.clone().unwrap_or_default();
     let lacking =
         |sweep: &Sweep| -> Vec<u64> { seeds.iter().copied().filter(|seed| !sweep.seeds.contains(seed)).collect() };
@@ -134,13 +134,13 @@ pub(super) fn with_known_seeds(file: SweepFile, seeds: &[u64], out: &Path) -> Re
     }
     let text = file.to_toml().map_err(Failure::usage)?;
     let spec = sweep.path.join(SPEC);
-    files::replace(&spec, text.as_bytes()).map_err(|e| output::unwritten(&spec, &e))?;
+    files::replace(&spec, text.as_bytes()).map_err(|e| output::write_failure(&spec, &e))?;
     Ok(file)
 }
 
 /// The sweep with the name of the folder under `out` that has its runs: its own name, or that of an older folder, whose
 /// name also depended on the seeds. Among several of these, the one with the most seeds is taken.
-pub(super) fn in_known_folder(file: SweepFile, out: &Path) -> SweepFile {
+pub(super) fn with_known_folder(file: SweepFile, out: &Path) -> SweepFile {
     if file.name.as_ref().is_some_and(|name| is_sweep(&out.join(name))) {
         return file;
     }

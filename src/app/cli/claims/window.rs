@@ -7,7 +7,7 @@ use super::{
     },
     files::Source,
     numbers::{EndedRuns, NumbersCache},
-    runs::{in_known_folder, seeds_of, with_known_seeds},
+    runs::{seeds_of, with_known_folder, with_known_seeds},
 };
 use crate::{
     cli::prelude::*,
@@ -53,7 +53,7 @@ impl WindowClaims {
     pub fn runs(&self, id: &str, runs: &Path, sweeps: &Background) -> Result<Option<ClaimRuns>, Failure> {
         let (rule, file, seeds) = self.rule(id)?;
         let out = background::sweeps_beside(runs).map_err(Failure::run)?;
-        let folder = out.join(in_known_folder(file, &out).name.unwrap_or_default());
+        let folder = out.join(with_known_folder(file, &out).name.unwrap_or_default());
         if !is_sweep(&folder) {
             return Ok(None);
         }

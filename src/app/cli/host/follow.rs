@@ -23,13 +23,13 @@ use crate::{
 };
 
 /// The interval at which a followed folder is checked. What is new draws a frame, which takes longer than to read it.
-const POLL: Duration = Duration::from_millis(400);
+const POLL_INTERVAL: Duration = Duration::from_millis(400);
 
 /// Polls after which a run that may continue is reported as followed; one that is just ending is not.
 const POLLS_BEFORE_NOTICE: u32 = 3;
 
 /// The number of events that are sent at a time.
-const CHUNK: usize = 4096;
+const EVENTS_PER_CHUNK: usize = 4096;
 
 pub(super) enum FollowOutcome {
     /// The run has ended, and its models may be restored from its checkpoint.
@@ -64,7 +64,7 @@ pub(super) fn follow_run(
     let mut looks = 0;
     while followed.may_grow() {
         // its models are with the program that trains them, which is asked over the folder
-        match commands.recv_timeout(POLL) {
+        match commands.recv_timeout(POLL_INTERVAL) {
             Err(RecvTimeoutError::Disconnected) => return Ok(FollowOutcome::Left),
             Ok(_) | Err(RecvTimeoutError::Timeout) if ends() => return Ok(FollowOutcome::Left),
             Ok(Command::Measure(question)) => followed.ask(&question),
@@ -164,7 +164,7 @@ impl<'a> FollowedFolder<'a> {
                 self.info = Arc::clone(info);
             }
             chunk.push(event);
-            if chunk.len() >= CHUNK {
+            if chunk.len() >= EVENTS_PER_CHUNK {
                 self.inbox.deliver_recorded(std::mem::take(&mut chunk));
             }
         }

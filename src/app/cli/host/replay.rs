@@ -27,7 +27,7 @@ fn without_checkpoint(folder: &Path) -> String {
     format!("this run has no checkpoint: {ONLY_NUMBERS} here. In a terminal `orrery resume` begins it again{kept}")
 }
 
-/// Delivers events to a window as they are recorded; none is replaced by a newer one.
+/// Delivers recorded events to a window; none is replaced by a newer one.
 struct Recorded(Arc<Inbox>);
 
 impl Sink for Recorded {
@@ -63,7 +63,7 @@ fn record_series(
         Some(chosen) => labs::find_in(labs::LABS, &chosen.lab)
             .map_err(Failure::from)
             .and_then(|lab| Ok((lab, settings::with_absolute_paths(lab, chosen, None)?))),
-        None => checkpoint_series::configured(folder),
+        None => checkpoint_series::lab_and_config(folder),
     };
     let (lab, config) = configured.map_err(|e| e.message)?;
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Recorded(Arc::clone(inbox)))];

@@ -57,11 +57,11 @@ struct StoryModel {
 }
 
 const LAB: &str = "synapses";
-const PRESET: &str = "synapses_merging";
+const MERGING_PRESET: &str = "synapses_merging";
 
 pub fn run(args: &StoryArgs) -> Result<(), Failure> {
     let lab = labs::find(LAB).ok_or_else(|| Failure::run("this build has no lab of BDH"))?;
-    let mut config = lab.config(Some(PRESET))?;
+    let mut config = lab.config(Some(MERGING_PRESET))?;
     let mut set = args.set.clone();
     set.extend(args.tune.map(|n| format!("merging.tune={n}")));
     let given = Settings { set, seed: args.seed, steps: args.steps, ..Settings::default() };
@@ -90,7 +90,7 @@ fn collect(run: &Path, out: &Path) -> Result<Story, Failure> {
     for (variant, measured) in newest {
         let translations = measured.translations().into_iter().collect();
         let name = merging::IDS.get(variant).copied().unwrap_or_default().to_owned();
-        let Model { spec, weights, window } = trained_run::newest(run, Some(&name))?;
+        let Model { spec, weights, window } = trained_run::newest_weights(run, Some(&name))?;
         let ModelSpec::Bdh(spec) = spec else { continue };
         let file = out.join(format!("{name}.safetensors"));
         let state_dict = state_dict_of(&spec, &weights)?.with_window(window);

@@ -1,4 +1,4 @@
-//! `ssh://[user@]host[:port]/path`.
+//! Parses the address of a folder on another machine: `ssh://[user@]host[:port]/path`.
 
 use std::fmt;
 

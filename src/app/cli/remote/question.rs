@@ -1,6 +1,6 @@
-//! A question to the program that trains a run on another machine: a script for `sh` writes it there and waits for the
-//! answer, which comes into the copy of the run. Each question is an `ssh` of its own, which ends with it and goes over the
-//! connection of the copy where that can be shared; no program of Orrery is needed there.
+//! Asks the program that trains a run on another machine. A shell script sent by `ssh` writes the question there and
+//! waits for the answer, which arrives in the copy of the run. Each question uses an `ssh` process of its own, over the
+//! connection of the copy if that can be shared; Orrery need not be installed there.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -48,7 +48,7 @@ enum AnswerFrame {
 /// no longer read.
 pub struct RemoteQuestion {
     ssh: Arc<Ssh>,
-    /// Why no answer will come.
+    /// The failure because of which no answer will come.
     failure: Arc<Mutex<Option<Failure>>>,
 }
 
@@ -83,7 +83,7 @@ fn exchange(source: &RemoteSource, question: &ComposedQuestion, ssh: &Ssh) -> Re
     let id = question.open.id();
     let RemoteSource { address, options, .. } = source;
     let command = script(address, id, options);
-    let frames = ssh.connect(command, &input(id, &question.text), options.max_silence).map_err(Failure::run)?;
+    let frames = ssh.connect(command, &script_input(id, &question.text), options.max_silence).map_err(Failure::run)?;
     let answered = frames.map_or(Ok(false), |frames| read(frames, address, question, ssh));
     let exit = ssh.exit();
     match answered? {
@@ -114,7 +114,7 @@ fn read(mut frames: Frames, there: &Address, question: &ComposedQuestion, ssh: &
                 continue;
             }
             AnswerFrame::Answer { ending, bytes } => {
-                Failure::usage(format!("{bytes} bytes of `{}` were sent, which are not read", shown(&ending)))
+                Failure::usage(format!("{bytes} bytes of `{}` were sent, which are not read", short_line(&ending)))
             }
             AnswerFrame::Nobody => {
                 let words = "it has no folder `ask`, which a program makes where its script allows questions";
@@ -124,11 +124,11 @@ fn read(mut frames: Frames, there: &Address, question: &ComposedQuestion, ssh: &
                 Failure::run(format!("the question cannot be written into the folder `ask` of {there}"))
             }
             AnswerFrame::NoFile { name } => {
-                let name = shown(&name);
+                let name = short_line(&name);
                 Failure::usage(format!("`{name}` of {there} is a link, or no file: no link of a folder is followed"))
             }
             AnswerFrame::TooLong { name, bytes } => {
-                let (name, bytes, most) = (shown(&name), size(bytes), size(MAX_ANSWER));
+                let (name, bytes, most) = (short_line(&name), size(bytes), size(MAX_ANSWER));
                 Failure::usage(format!("`{name}` of {there} has {bytes}, and at most {most} are read"))
             }
         };
@@ -143,12 +143,12 @@ fn unanswered(address: &Address, why: &dyn std::fmt::Display) -> String {
 }
 
 /// The script with the question as what its function reads. JSON has no line of its own that could end it early.
-fn input(id: &str, question: &[u8]) -> Vec<u8> {
+fn script_input(id: &str, question: &[u8]) -> Vec<u8> {
     [SCRIPT.as_bytes(), format!("ask <<'{id}'\n").as_bytes(), question, format!("\n{id}\n").as_bytes()].concat()
 }
 
 /// Output of the remote side on one line, cut to 80 characters, for an error message.
-fn shown(words: &str) -> String {
+fn short_line(words: &str) -> String {
     one_line(&words.chars().take(80).collect::<String>()).into_owned()
 }
 
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_question_is_the_input_of_the_script() {
-        let text = input("0001-ab", br#"{"ask":"a\nb"}"#);
+        let text = script_input("0001-ab", br#"{"ask":"a\nb"}"#);
         let text = String::from_utf8(text).unwrap();
         assert!(text.ends_with("}\nask <<'0001-ab'\n{\"ask\":\"a\\nb\"}\n0001-ab\n"), "{text}");
     }

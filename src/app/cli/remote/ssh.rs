@@ -18,13 +18,13 @@ use crossbeam::channel::{Receiver, RecvTimeoutError, bounded};
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
-use super::{super::stream::BEAT, Address, POLL};
+use super::{super::stream::HEARTBEAT_INTERVAL, Address, POLL_INTERVAL};
 use crate::{
     cli::{
         failure::Failure,
         process::{spawn, terminate},
     },
-    store::frames::{self, CUT},
+    store::frames::{self, CONNECTION_LOST},
 };
 
 /// The exit code of a shell that cannot run a command.
@@ -44,7 +44,7 @@ const EXIT_GRACE: Duration = Duration::from_millis(500);
 const MAX_SOCKET_PATH: usize = 80;
 
 /// Only one `ssh` of this process connects at a time, so that no two ask for a password at once.
-static CONNECTING: Mutex<()> = Mutex::new(());
+static CONNECT_LOCK: Mutex<()> = Mutex::new(());
 
 /// How `ssh` asks for a password or a passphrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,8 +153,8 @@ pub(super) struct SharedSocket {
 }
 
 impl SharedSocket {
-    /// `None` if the user's own configuration shares connections, or one is open that it would take; if this `ssh`
-    /// cannot share connections; and if no folder with a short name can be made.
+    /// Makes a socket for sharing connections. `None` if the user's configuration already shares them, if this `ssh`
+    /// cannot, or if no folder with a short enough path can be made.
     pub fn new(configured: &Configuration) -> Option<Self> {
         if !cfg!(unix) {
             return None;
@@ -186,7 +186,7 @@ fn ends_within(child: &mut Child, limit: Duration) -> bool {
         if begun.elapsed() >= limit {
             return false;
         }
-        std::thread::sleep(POLL);
+        std::thread::sleep(POLL_INTERVAL);
     }
     true
 }
@@ -212,7 +212,7 @@ impl Ssh {
     /// Starts an `ssh`, keeps it so that it can be ended, writes `input` to it, and returns its output; `None` if it is
     /// over. Waits while another one connects. A later silence of more than `max_silence` is an error of the frames.
     pub fn connect(&self, mut command: Command, input: &[u8], max_silence: Duration) -> Result<Option<Frames>, String> {
-        let connecting = CONNECTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let connecting = CONNECT_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         // locked while it starts, so that another thread that ends it either finds the child or prevents its start
         let mut held = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_over() {
@@ -294,7 +294,7 @@ impl Read for Output {
         let next = match self.has_begun {
             true => match self.chunks.recv_timeout(self.max_silence) {
                 // this process and its `ssh` may have been suspended meanwhile, with data waiting to be read
-                Err(RecvTimeoutError::Timeout) => self.chunks.recv_timeout(2 * BEAT),
+                Err(RecvTimeoutError::Timeout) => self.chunks.recv_timeout(2 * HEARTBEAT_INTERVAL),
                 next => next,
             },
             false => self.chunks.recv().map_err(RecvTimeoutError::from),
@@ -349,7 +349,7 @@ impl fmt::Display for SshExit {
                 f.write_str("there is no `sh` on the path of that machine, or an `orrery` that cannot be run")
             }
             Some(code) => write!(f, "`ssh` ended with code {code}"),
-            None => f.write_str(CUT),
+            None => f.write_str(CONNECTION_LOST),
         }
     }
 }
@@ -450,7 +450,7 @@ mod tests {
         let ssh = Ssh::default();
         let mut frames = ssh.connect(shell("printf '1\n{\"par'"), b"", MAX_SILENCE).unwrap().unwrap();
         assert_eq!(frames.read_frame::<u32>(), Ok(Some(1)));
-        assert_eq!(frames.read_frame::<u32>(), Err(CUT.to_owned()));
+        assert_eq!(frames.read_frame::<u32>(), Err(CONNECTION_LOST.to_owned()));
         ssh.exit();
     }
 

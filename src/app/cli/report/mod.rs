@@ -12,10 +12,10 @@ use crate::{cli::prelude::*, experiments::headline_values::HeadlineReader};
 use curves::Curves;
 use pictures::Pictures;
 
-/// A mail takes as much, bytes.
+/// The size of an attachment that mail servers accept, bytes.
 const MAX_BYTES: usize = 10 << 20;
-/// Steps that the scrubber stops at; fewer where the file would become too large.
-const STEPS: [usize; 4] = [12, 6, 3, 1];
+/// The numbers of steps at which the scrubber stops, tried in turn until the file is small enough.
+const SCRUBBER_STOPS: [usize; 4] = [12, 6, 3, 1];
 
 #[derive(Args)]
 pub struct ReportArgs {
@@ -56,7 +56,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     };
     let lost = reader.read_through(each).map_err(Failure::failed)?;
     args.partial.check(&args.run, &lost)?;
-    let found = reading.as_ref().map(HeadlineReader::found).unwrap_or_default();
+    let found = reading.as_ref().map(HeadlineReader::newest_values).unwrap_or_default();
     let theme = Theme::light();
     let (machines, note) = (store::machines(&args.run), figures::note_of(&args.run));
     let report = page::Report {
@@ -73,7 +73,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
         let pictures = Pictures::draw((lab, &config), &mirror, &theme, steps)?;
         Ok(report.html(&curves, &pictures))
     };
-    write(STEPS.into_iter().map(page), &args.out, &args.run)
+    write(SCRUBBER_STOPS.into_iter().map(page), &args.out, &args.run)
 }
 
 /// Writes the first of pages, which become smaller, that a mail takes, or else the last one.

@@ -48,7 +48,7 @@ pub fn escaped(text: &str) -> String {
 }
 
 /// Inside of a script element, without any `<`: a name from a run could end the element, or begin another script.
-fn embedded(value: &Value) -> String {
+fn script_json(value: &Value) -> String {
     value.to_string().replace('<', "\\u003c")
 }
 
@@ -97,8 +97,8 @@ pub fn finish(out: &mut String, curves: &Value, views: &Value) {
         out,
         "<script type=\"application/json\" id=\"curve-data\">{}</script>\n<script \
          type=\"application/json\" id=\"view-data\">{}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
-        embedded(curves),
-        embedded(views)
+        script_json(curves),
+        script_json(views)
     );
 }
 
@@ -136,7 +136,7 @@ impl Report<'_> {
         match preset {
             Some(preset) => preset.title.to_owned(),
             // the name that another program gave its run
-            None if !self.lab.trains() && !self.config.preset.is_empty() => self.config.preset.clone(),
+            None if !self.lab.makes_runs() && !self.config.preset.is_empty() => self.config.preset.clone(),
             None => "settings of its own".to_owned(),
         }
     }
@@ -151,7 +151,7 @@ impl Report<'_> {
             _ => "without an end".to_owned(),
         };
         // a program that logs no seed leaves it at 0, which would be shown as if it were recorded
-        let seed = (self.lab.trains() || self.config.seed > 0).then(|| format!("seed {}", self.config.seed));
+        let seed = (self.lab.makes_runs() || self.config.seed > 0).then(|| format!("seed {}", self.config.seed));
         let total = info.map(|i| i.total_steps).filter(|total| *total > 0);
         let total = total.map_or(String::new(), |total| format!(" of {total}"));
         let steps = format!("step {}{total}, {state}", self.mirror.step);
@@ -178,7 +178,7 @@ impl Report<'_> {
                 let other_step = self.found.step(key, group).filter(|step| *step != self.mirror.step);
                 let cell = summary::cell_at(headline, self.found.group(key, group).as_ref(), other_step);
                 let answers = self.found.answer_count(key, group).map(|count| count.label(headline.digits));
-                let note = reading(large, key, group, answers);
+                let note = explanation_html(large, key, group, answers);
                 let _ = write!(out, "<td class=\"number\">{}{note}</td>", escaped(&cell));
             }
             let about = format!("{} ({})", terms.about(headline), headline.better.label());
@@ -225,14 +225,14 @@ impl Report<'_> {
         };
         let about =
             "Every scalar of the run, by its channel; the numbers are those of <code>orrery export --csv</code>.";
-        place_of_curves(out, &format!("{about}{every}"));
+        write_curves_placeholder(out, &format!("{about}{every}"));
     }
 
     fn settings(&self, out: &mut String) {
         let last: BTreeMap<_, _> =
             self.mirror.changes.iter().map(|(_, key, value)| (key.clone(), value.clone())).collect();
         let value = |key: &str| value_label(key, self.config.get(key), last.get(key));
-        if !self.lab.trains() {
+        if !self.lab.makes_runs() {
             // another program recorded them, so that there are no knobs with labels and defaults
             out.push_str("<h2>Settings</h2>\n<table>\n");
             self.config.iter().for_each(|(key, _)| setting_row(out, key, &value(key), ""));
@@ -293,9 +293,9 @@ impl Report<'_> {
     }
 }
 
-/// How a number of a group is to be read, in HTML behind it: on how much it is measured, for a share of right answers as
-/// `answers` has it, and what it means.
-fn reading(large: &[ReadNumber], key: &str, group: &str, answers: Option<String>) -> String {
+/// The explanation of a group's number, as HTML to put behind it: what it is measured on (`answers` for a share of
+/// right answers), and what it means.
+fn explanation_html(large: &[ReadNumber], key: &str, group: &str, answers: Option<String>) -> String {
     let number = large.iter().find(|read| read.number.key == key);
     let found = number.and_then(|read| read.groups.iter().find(|of| of.group.id == group));
     let of = answers.or_else(|| Some(format!("of {}", found?.measured_on.as_ref()?)));
@@ -307,8 +307,8 @@ fn reading(large: &[ReadNumber], key: &str, group: &str, answers: Option<String>
     format!("<br><span class=\"note\">{}</span>", escaped(&words.join("; ")))
 }
 
-/// The place where the script draws the curves; `about` says in HTML what they are.
-pub fn place_of_curves(out: &mut String, about: &str) {
+/// Writes the element in which the script draws the curves; `about` describes them in HTML.
+pub fn write_curves_placeholder(out: &mut String, about: &str) {
     let _ = writeln!(
         out,
         "<h2>Curves</h2>\n<p class=\"note\">{about} Point at a curve to read it.</p>\n<div class=\"grid\" id=\"curves\"></div>\n\
@@ -380,7 +380,7 @@ mod tests {
     fn nothing_ends_the_page_early() {
         assert_eq!(escaped("<b> & \"c\""), "&lt;b&gt; &amp; &quot;c&quot;");
         for name in ["</script><script>", "x/<!--<script>"] {
-            let held = embedded(&json!(name));
+            let held = script_json(&json!(name));
             assert!(!held.contains('<'), "{held}");
             assert_eq!(serde_json::from_str::<String>(&held).unwrap(), name);
         }

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Width and height of a picture with its title, in points.
-const SIZE: [f32; 2] = [720.0, 460.0];
+const PICTURE_SIZE: [f32; 2] = [720.0, 460.0];
 
 /// A view over the run.
 pub struct ViewPictures {
@@ -30,7 +30,7 @@ pub struct Pictures {
 impl Pictures {
     /// Draws what a lab's page has, at up to `count` of the steps at which something was measured, the last among them.
     pub fn draw((lab, config): (&Lab, &Config), mirror: &Mirror, theme: &Theme, count: usize) -> Result<Self, Failure> {
-        let (knobs, steps) = ((lab.knobs)(), chosen(&mirror.sampled_steps(), mirror.step, count));
+        let (knobs, steps) = ((lab.knobs)(), chosen_steps(&mirror.sampled_steps(), mirror.step, count));
         let mut all = vec![];
         for pane in lab.panes {
             let Some(view) = views::find(pane.view) else { continue };
@@ -39,7 +39,7 @@ impl Pictures {
             let mut places: HashMap<String, usize> = HashMap::new();
             for step in &steps {
                 let figure = Figure::new(pane.view, mirror, config, &knobs, theme);
-                let figure = Figure { step: *step, size: SIZE, ..figure };
+                let figure = Figure { step: *step, size: PICTURE_SIZE, ..figure };
                 let place = picture(&figure)?.map(|picture| {
                     *places.entry(picture.clone()).or_insert_with(|| {
                         drawn.pictures.push(picture);
@@ -70,7 +70,7 @@ fn picture(figure: &Figure<'_>) -> Result<Option<String>, Failure> {
 }
 
 /// Evenly by place, the first and the last among them, and the run's last step.
-fn chosen(measured: &BTreeSet<u64>, last: u64, count: usize) -> Vec<u64> {
+fn chosen_steps(measured: &BTreeSet<u64>, last: u64, count: usize) -> Vec<u64> {
     let mut all: Vec<u64> = measured.iter().copied().filter(|step| *step < last).collect();
     all.push(last);
     let n = all.len();
@@ -88,9 +88,9 @@ mod tests {
     #[test]
     fn the_ends_are_among_the_chosen_steps() {
         let measured: BTreeSet<u64> = (0..=100).step_by(10).collect();
-        assert_eq!(chosen(&measured, 105, 3), [0, 50, 105]);
-        assert_eq!(chosen(&measured, 100, 1), [100]);
-        assert_eq!(chosen(&BTreeSet::new(), 7, 12), [7]);
-        assert_eq!(chosen(&measured, 100, 20).len(), 11);
+        assert_eq!(chosen_steps(&measured, 105, 3), [0, 50, 105]);
+        assert_eq!(chosen_steps(&measured, 100, 1), [100]);
+        assert_eq!(chosen_steps(&BTreeSet::new(), 7, 12), [7]);
+        assert_eq!(chosen_steps(&measured, 100, 20).len(), 11);
     }
 }

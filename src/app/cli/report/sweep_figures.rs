@@ -18,7 +18,13 @@ use crate::{
 const MAX_COLUMNS: usize = 6;
 
 /// Figures of the objective first, then of the other numbers.
-pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table: &SweepTable, theme: &Theme) {
+pub fn write_axis_figures(
+    out: &mut String,
+    folder: &SweepFolder,
+    states: &[TaskState],
+    table: &SweepTable,
+    theme: &Theme,
+) {
     let mut shown: Vec<usize> = (0..table.columns.len()).collect();
     if let Some((objective, _)) = &table.best {
         shown.sort_by_key(|i| i != objective);

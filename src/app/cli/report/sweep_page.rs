@@ -29,7 +29,7 @@ use crate::{
 /// The maximum number of points whose curves are drawn; more cannot be told apart.
 const MAX_CURVES: usize = 30;
 /// Points of all curves together; fewer where the file would become too large.
-const POINTS: [usize; 3] = [100_000, 30_000, 5_000];
+const MAX_POINTS: [usize; 3] = [100_000, 30_000, 5_000];
 
 /// The report on a sweep, with what its folder held when it was read.
 pub struct SweepReport {
@@ -47,7 +47,8 @@ pub fn write(folder: &Path, out: &Path, partial: PartialArgs) -> Result<(), Fail
     let report = SweepReport { folder, states, table };
     let theme = Theme::light();
     let figures = report.figures()?;
-    super::write(POINTS.into_iter().map(|points| Ok(report.html(&figures, points, &theme))), out, &report.folder.path)
+    let pages = MAX_POINTS.into_iter().map(|points| Ok(report.html(&figures, points, &theme)));
+    super::write(pages, out, &report.folder.path)
 }
 
 impl SweepReport {
@@ -74,7 +75,7 @@ impl SweepReport {
         page::lost_parts(&mut out, &self.lost_parts());
         self.unfinished_runs(&mut out);
         self.points(&mut out);
-        sweep_figures::axes(&mut out, &self.folder, &self.states, &self.table, theme);
+        sweep_figures::write_axis_figures(&mut out, &self.folder, &self.states, &self.table, theme);
         curves(&mut out, &charts, sweep.points.len());
         self.settings(&mut out);
         page::finish(&mut out, &json!(charts.0), &Value::Null);
@@ -95,7 +96,7 @@ impl SweepReport {
 
     /// Every run that has no end, and why, as far as it is known.
     fn unfinished_runs(&self, out: &mut String) {
-        let open: Vec<String> = self.states.iter().filter_map(trouble).collect();
+        let open: Vec<String> = self.states.iter().filter_map(missing_reason).collect();
         if open.is_empty() {
             return;
         }
@@ -197,8 +198,8 @@ impl SweepReport {
     }
 }
 
-/// Why a run is not among the numbers; nothing if it has finished.
-fn trouble(state: &TaskState) -> Option<String> {
+/// The reason why a run is not among the numbers; nothing if it has finished.
+fn missing_reason(state: &TaskState) -> Option<String> {
     let name = task_name(state.task);
     Some(match &state.row {
         None => format!("{name}: not begun"),
@@ -239,5 +240,5 @@ fn curves(out: &mut String, (charts, every): &(Vec<CurveData>, usize), points: u
     let more =
         if points > MAX_CURVES { format!(" Of the first {MAX_CURVES} points of {points}.") } else { String::new() };
     let about = "One line per point: the mean over its finished seeds, with a band of one standard deviation.";
-    page::place_of_curves(out, &format!("{about}{more}{every}"));
+    page::write_curves_placeholder(out, &format!("{about}{more}{every}"));
 }

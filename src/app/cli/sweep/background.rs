@@ -4,7 +4,7 @@ use std::process::Child;
 
 use super::{
     super::{interrupt::INTERRUPTED, terminal::printable},
-    SWEEPS,
+    SWEEPS_FOLDER,
     folder::{LOGS, MAX_OUTPUT, SweepFolder},
     lock, pool,
 };
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The output of the process, in the folder of the runs' outputs.
-const LOG: &str = "sweep.txt";
+const LOG_FILE: &str = "sweep.txt";
 
 /// A process that was started to make the runs of a sweep.
 struct SweepChild {
@@ -40,7 +40,7 @@ impl Background {
         ensure!(!self.is_running(folder), "the runs of {} are being made already", folder.display());
         lock::check_free(folder)?;
         let program = self.program.clone().map_or_else(std::env::current_exe, Ok);
-        let spawned = program.and_then(|program| pool::spawn(&program, folder, &["--missing"], LOG));
+        let spawned = program.and_then(|program| pool::spawn(&program, folder, &["--missing"], LOG_FILE));
         let child =
             spawned.map_err(|e| Failure::run(format!("the runs of {} could not be started: {e}", folder.display())))?;
         let child = SweepChild { child, is_asked_to_stop: false };
@@ -70,7 +70,7 @@ impl Background {
         if is_asked_to_stop || status.code() == Some(i32::from(INTERRUPTED)) {
             return SweepProcess::Stopped;
         }
-        let said = files::read_end_inside(folder, Path::new(LOGS).join(LOG), MAX_OUTPUT).unwrap_or_default();
+        let said = files::read_end_inside(folder, Path::new(LOGS).join(LOG_FILE), MAX_OUTPUT).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
         let last = last.map(|line| printable(line.strip_prefix("orrery: ").unwrap_or(line).trim_start()).into_owned());
@@ -108,7 +108,7 @@ pub fn make(file: &SweepFile, runs: &Path, begun: Option<&Background>) -> Result
 /// The folder of the sweeps that the window makes, beside the one of its runs. An error is a message for the user.
 pub fn sweeps_beside(runs: &Path) -> Result<PathBuf, String> {
     let runs = std::path::absolute(runs).map_err(|e| format!("{} is not a usable path: {e}", runs.display()))?;
-    Ok(runs.parent().unwrap_or(&runs).join(SWEEPS))
+    Ok(runs.parent().unwrap_or(&runs).join(SWEEPS_FOLDER))
 }
 
 #[cfg(test)]
@@ -131,7 +131,7 @@ mod tests {
         let silent = failure();
         assert!(silent.contains("exit status: 1") && !silent.contains("ended"), "{silent}: the page says that");
         let said = [b"\xff begun\n".repeat(MAX_OUTPUT as usize / 4), b"orrery: the disk is full\n".to_vec()].concat();
-        std::fs::write(folder.path().join(LOGS).join(LOG), said).unwrap();
+        std::fs::write(folder.path().join(LOGS).join(LOG_FILE), said).unwrap();
         assert_eq!(failure(), "the disk is full");
     }
 
@@ -170,9 +170,9 @@ mod tests {
         std::fs::remove_file(&logs).unwrap();
         std::fs::create_dir(&logs).unwrap();
         for target in [target.clone(), outside.path().join("dangling")] {
-            symlink(target, logs.join(LOG)).unwrap();
+            symlink(target, logs.join(LOG_FILE)).unwrap();
             refused();
-            std::fs::remove_file(logs.join(LOG)).unwrap();
+            std::fs::remove_file(logs.join(LOG_FILE)).unwrap();
         }
         assert_eq!(std::fs::read_to_string(&target).unwrap(), "kept");
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1, "nothing was made outside");

@@ -164,7 +164,7 @@ impl SweepFolder {
         let state = |task| {
             let config = self.sweep.config(task);
             let own = rows.iter().filter(|row| was_run_with(row, &config));
-            // rows are newest first, and of equals the last of `max_by_key` wins
+            // rows are newest first, and of several maxima `max_by_key` takes the last
             let row = own.rev().max_by_key(|row| progress(row)).cloned();
             TaskState { task, row }
         };

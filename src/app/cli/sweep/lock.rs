@@ -10,11 +10,11 @@ use super::folder::{LOGS, SweepFolder, task_name};
 use crate::{cli::prelude::*, experiments::sweep::SweepTask, files::WatchedFile};
 
 /// Held by the process that makes the runs of a sweep.
-const LOCK: &str = ".lock";
+const LOCK_FILE: &str = ".lock";
 /// Bytes of a lock, which names its process.
 const MAX_LOCK: u64 = 1 << 10;
 /// Locks that are removed by those who held them before this one gets one that stays.
-const ATTEMPTS: usize = 100;
+const MAX_ATTEMPTS: usize = 100;
 
 /// A lock that this process holds until it is dropped; the system releases it when the process dies.
 pub struct SweepLock {
@@ -39,7 +39,7 @@ pub enum LockOutcome {
 
 /// Takes the lock of the process that makes the runs of a sweep.
 pub fn lock_sweep(folder: &Path) -> Result<SweepLock, Failure> {
-    match lock(folder, Path::new(LOCK))? {
+    match lock(folder, Path::new(LOCK_FILE))? {
         LockOutcome::Held(held) => Ok(held),
         LockOutcome::Taken(who) => Err(lock_taken(folder, &who)),
     }
@@ -47,15 +47,15 @@ pub fn lock_sweep(folder: &Path) -> Result<SweepLock, Failure> {
 
 /// Takes the lock of one run of a sweep.
 pub fn lock_task(sweep: &SweepFolder, task: SweepTask) -> Result<LockOutcome, Failure> {
-    files::make_folder_inside(&sweep.path, LOGS).map_err(|e| unlocked(&sweep.path.join(LOGS), &e.into()))?;
+    files::make_folder_inside(&sweep.path, LOGS).map_err(|e| lock_failure(&sweep.path.join(LOGS), &e.into()))?;
     lock(&sweep.path, &Path::new(LOGS).join(format!("{}.lock", task_name(task))))
 }
 
 /// Checks that no process is making the runs of a sweep.
 pub fn check_free(folder: &Path) -> Result<(), Failure> {
-    let file = files::open_inside(folder, LOCK);
+    let file = files::open_inside(folder, LOCK_FILE);
     match file.map(|file| file.try_lock_shared()) {
-        Ok(Err(TryLockError::WouldBlock)) => Err(lock_taken(folder, &lock_holder(folder, Path::new(LOCK)))),
+        Ok(Err(TryLockError::WouldBlock)) => Err(lock_taken(folder, &lock_holder(folder, Path::new(LOCK_FILE)))),
         _ => Ok(()),
     }
 }
@@ -65,23 +65,23 @@ fn lock_taken(folder: &Path, who: &str) -> Failure {
     usage!("the runs of {shown} are being made by {who}: wait for it, or stop it there")
 }
 
-fn unlocked(path: &Path, e: &io::Error) -> Failure {
+fn lock_failure(path: &Path, e: &io::Error) -> Failure {
     usage!("{} cannot be locked: {e}", path.display())
 }
 
 fn lock(folder: &Path, name: &Path) -> Result<LockOutcome, Failure> {
     let path = folder.join(name);
-    for _ in 0..ATTEMPTS {
-        let mut file = WatchedFile::open(folder, name).map_err(|e| unlocked(&path, &e))?;
+    for _ in 0..MAX_ATTEMPTS {
+        let mut file = WatchedFile::open(folder, name).map_err(|e| lock_failure(&path, &e))?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => return Ok(LockOutcome::Taken(lock_holder(folder, name))),
             // the previous holder removed the file after it was opened here, so that this lock would exclude nobody
-            Ok(()) if file.check_place().is_err() => continue,
+            Ok(()) if file.check_same_file().is_err() => continue,
             Ok(()) => {}
             Err(TryLockError::Error(e)) => notice!("{}", file.lock_warning(&e, "no other process makes these runs")),
         }
-        let written = file.cut(0).and_then(|()| writeln!(file, "{}", this_process()));
-        written.map_err(|e| unlocked(&path, &e))?;
+        let written = file.truncate_to(0).and_then(|()| writeln!(file, "{}", this_process()));
+        written.map_err(|e| lock_failure(&path, &e))?;
         return Ok(LockOutcome::Held(SweepLock { folder: folder.to_owned(), name: name.to_owned(), _file: file }));
     }
     Ok(LockOutcome::Taken(lock_holder(folder, name)))
@@ -116,6 +116,6 @@ mod tests {
         drop(held);
         check_free(folder.path()).unwrap();
         lock_sweep(folder.path()).unwrap();
-        assert!(!folder.path().join(LOCK).exists(), "a lock that was let go is removed");
+        assert!(!folder.path().join(LOCK_FILE).exists(), "a lock that was let go is removed");
     }
 }

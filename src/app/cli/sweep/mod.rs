@@ -21,7 +21,7 @@ use super::{damage, process::cores};
 use crate::cli::prelude::*;
 
 /// The folder in which sweeps are made by default.
-const SWEEPS: &str = "sweeps";
+const SWEEPS_FOLDER: &str = "sweeps";
 
 #[derive(Args)]
 pub struct SweepArgs {
@@ -39,7 +39,7 @@ pub struct SweepArgs {
     #[arg(long)]
     table: bool,
     /// Where the folder of the sweep is made
-    #[arg(long, value_name = "DIR", default_value = SWEEPS)]
+    #[arg(long, value_name = "DIR", default_value = SWEEPS_FOLDER)]
     out: PathBuf,
     /// Write the pictures of what has run so far into this folder (SVG, and PNG where there is a graphics adapter),
     /// without running anything
@@ -108,7 +108,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         false => found.report_linked(),
     }
     if args.table {
-        // asked for is what it prints; the folder may be somebody else's, which can only be read
+        // the user asked for the printed table, and a folder of somebody else may be read-only
         match print_table(&sweep)?.write(&sweep) {
             Ok(path) => notice!("{}", path.display()),
             Err(e) => notice!("{e}"),

@@ -74,7 +74,7 @@ fn number(results: &SweepResults, asked: Option<&str>) -> Result<usize, Failure>
     let first = results.first_number().ok_or_else(none)?;
     let Some(asked) = asked else { return Ok(first) };
     let wanted = Objective::parse(asked);
-    results.numbers.iter().position(|n| wanted.means(&n.id.key, &n.id.group)).ok_or_else(|| {
+    results.numbers.iter().position(|n| wanted.is_number(&n.id.key, &n.id.group)).ok_or_else(|| {
         let known: Vec<String> = results.numbers.iter().map(|n| format!("{} of {}", n.id.key, n.id.group)).collect();
         usage!("no run has recorded a number `{asked}`; there are {}", known.join(", "))
     })

@@ -1,4 +1,5 @@
-//! The runs of a sweep by so many processes of this machine, each on its own; a full disk stops further ones.
+//! Makes the runs of a sweep with several processes on this machine, one run each; no further run starts once the disk
+//! is full.
 
 use std::{
     io,
@@ -15,15 +16,15 @@ use super::{
 };
 use crate::cli::{prelude::*, process::terminate};
 
-/// Bytes that must fit on the disk for another run to be started.
-const ROOM: usize = 256 << 10;
+/// The number of bytes that must fit on the disk before another run is started.
+const MIN_FREE_BYTES: usize = 256 << 10;
 /// The interval at which a run is checked for its end.
-const POLL: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// True if the disk of a folder has no room left; where that cannot be found out it is taken to have room.
 pub fn is_full(folder: &Path) -> bool {
     let is_cause = |e: io::Error| matches!(e.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
-    files::try_writing(folder, ROOM).is_err_and(is_cause)
+    files::try_writing(folder, MIN_FREE_BYTES).is_err_and(is_cause)
 }
 
 /// Makes the runs of these numbers; returns how many failed.
@@ -104,7 +105,7 @@ fn wait(mut child: Child, stopping: &AtomicBool) -> io::Result<ExitStatus> {
                 terminate(&mut child, true);
             }
         }
-        std::thread::sleep(POLL);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -1,7 +1,7 @@
 //! A sweep's folder for its pictures: runs with state and numbers over steps; and the sweeps beside a folder of runs.
 
 use super::{
-    SWEEPS,
+    SWEEPS_FOLDER,
     folder::{RUNS, SweepFolder, SweepRuns},
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
             series::{RunSeries, SeriesCache},
         },
     },
-    labs::headline::{Better, Headline, split},
+    labs::headline::{Better, Headline, split_key},
     ui::host::FoundSweep,
 };
 
@@ -39,7 +39,7 @@ pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
     let objective = sweep
         .objective
         .as_ref()
-        .and_then(|objective| numbers.iter().position(|n| objective.means(&n.id.key, &n.id.group)));
+        .and_then(|objective| numbers.iter().position(|n| objective.is_number(&n.id.key, &n.id.group)));
     Ok(SweepResults {
         name: folder.name(),
         command: format!("orrery sweep {} --missing", quoted(relative_path(&folder.path))),
@@ -67,7 +67,7 @@ pub fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]
     let terms = RunTerms::shared(series.iter().flatten().filter_map(|s| s.terms.clone()));
     let ids: BTreeSet<&NumberId> = series.iter().flatten().flat_map(|s| s.numbers.iter().map(|(id, _)| id)).collect();
     let rank = |id: &NumberId| {
-        let headline = headlines.iter().position(|h| h.id == split(&id.key).0);
+        let headline = headlines.iter().position(|h| h.id == split_key(&id.key).0);
         let scalar = if id.key == channels::LOSS_TRAIN { 0 } else { 1 };
         let group = terms.groups.iter().position(|(known, _)| *known == id.group);
         (headline.map_or((1, scalar), |h| (0, h)), place_order(&id.key), id.key.clone(), group)
@@ -75,7 +75,7 @@ pub fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]
     let mut ids: Vec<&NumberId> = ids.into_iter().collect();
     ids.sort_by_cached_key(|id| rank(id));
     let number = |id: &NumberId| {
-        let headline = headlines.iter().find(|h| h.id == split(&id.key).0);
+        let headline = headlines.iter().find(|h| h.id == split_key(&id.key).0);
         let (heading, better) = match (headline, id.key.as_str()) {
             (Some(h), key) => (terms.heading(h, key), h.better),
             (None, channels::LOSS_TRAIN) => (terms.training_loss(), Better::Lower),
@@ -98,15 +98,15 @@ pub fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]
     ids.into_iter().map(number).collect()
 }
 
-/// `accuracy@8` is before `accuracy@16`.
+/// A sort key by the number in a place, so that `accuracy@8` comes before `accuracy@16`.
 fn place_order(key: &str) -> u64 {
-    split(key).1.parse().unwrap_or(0)
+    split_key(key).1.parse().unwrap_or(0)
 }
 
 /// The rows of a folder of runs and those of the sweeps beside it. A sweep that cannot be listed is left out, with a notice.
 pub fn rows_with_sweeps(runs: &Path, mut rows: Vec<RunRow>) -> Vec<RunRow> {
     let own = std::path::absolute(runs).unwrap_or_else(|_| runs.to_owned());
-    for sweep in beside(runs) {
+    for sweep in sweeps_beside(runs) {
         if sweep.folder.join(RUNS) == own {
             continue;
         }
@@ -123,10 +123,10 @@ pub fn rows_with_sweeps(runs: &Path, mut rows: Vec<RunRow>) -> Vec<RunRow> {
 
 /// The sweeps in `sweeps` beside a folder of runs, and the one whose runs these are, by name. One to which a link leads is
 /// left out, with a notice: an index of its runs would be written elsewhere.
-pub fn beside(runs: &Path) -> Vec<FoundSweep> {
+pub fn sweeps_beside(runs: &Path) -> Vec<FoundSweep> {
     let runs = std::path::absolute(runs).unwrap_or_else(|_| runs.to_owned());
     let Some(parent) = runs.parent() else { return vec![] };
-    let place = parent.join(SWEEPS);
+    let place = parent.join(SWEEPS_FOLDER);
     let entries = files::entries(&place).inspect_err(|e| {
         if e.kind() != std::io::ErrorKind::NotFound {
             notice!("{} cannot be listed: {e}", place.display());

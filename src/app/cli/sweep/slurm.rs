@@ -8,27 +8,27 @@ use super::{
 };
 use crate::{cli::prelude::*, config::Setting, files::replace, labs::TrainSettings};
 
-/// A task of the array is to take so long at least.
+/// The minimum time of a task of the array, minutes: shorter runs share a task.
 const MIN_MINUTES: f64 = 10.0;
 const TIMED_STEPS: u64 = 5;
-const SCRIPT: &str = "job.sh";
+const SCRIPT_FILE: &str = "job.sh";
 
 pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> Result<(), Failure> {
     let minutes = match minutes {
         Some(minutes) if minutes.is_finite() && minutes > 0.0 => minutes,
         Some(minutes) => return Err(usage!("--minutes {minutes}: give a number above 0")),
-        None => timed(sweep)?,
+        None => minutes_per_run(sweep)?,
     };
     let packed = split_into_tasks(numbers, minutes);
     let program = std::env::current_exe().map_err(Failure::failed)?;
-    let script = sweep.path.join(SCRIPT);
+    let script = sweep.path.join(SCRIPT_FILE);
     // Slurm expands patterns that begin with % in output paths, so that a literal % is doubled
     let logs = format!("{}/task-%a.txt", sweep.path.join(LOGS).display().to_string().replace('%', "%%"));
     // created here, because Slurm would follow a symbolic link with the name of an output
-    files::make_folder_inside(&sweep.path, LOGS).map_err(|e| unwritten(&sweep.path.join(LOGS), &e))?;
+    files::make_folder_inside(&sweep.path, LOGS).map_err(|e| write_failure(&sweep.path.join(LOGS), &e))?;
     for task in 0..packed.len() {
         let log = Path::new(LOGS).join(format!("task-{task}.txt"));
-        files::create_inside(&sweep.path, &log).map_err(|e| unwritten(&sweep.path.join(log), &e))?;
+        files::create_inside(&sweep.path, &log).map_err(|e| write_failure(&sweep.path.join(log), &e))?;
     }
     let text = script_of(&packed, &format!("{} sweep {}", quoted(&program), quoted(&sweep.path)));
     replace(&script, text.as_bytes()).map_err(Failure::failed)?;
@@ -67,7 +67,7 @@ pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> R
     Ok(())
 }
 
-fn unwritten(path: &Path, e: &FileError) -> Failure {
+fn write_failure(path: &Path, e: &FileError) -> Failure {
     usage!("{} cannot be written: {e}", path.display())
 }
 
@@ -90,7 +90,7 @@ fn script_of(packed: &[&[usize]], command: &str) -> String {
 }
 
 /// Minutes that a run takes: a few steps of the first one, into a folder that is removed.
-fn timed(sweep: &SweepFolder) -> Result<f64, Failure> {
+fn minutes_per_run(sweep: &SweepFolder) -> Result<f64, Failure> {
     let Some(task) = sweep.sweep.tasks().first().copied() else { return Ok(MIN_MINUTES) };
     let mut config = sweep.sweep.config(task);
     let knobs = (sweep.sweep.lab.knobs)();

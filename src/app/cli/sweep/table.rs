@@ -18,14 +18,14 @@ use crate::{
     labs::headline::{Better, Headline},
 };
 
-const FILE: &str = "table.csv";
+const TABLE_FILE: &str = "table.csv";
 
 /// A headline number of one group of variants.
 pub struct Column {
     pub headline: &'static Headline,
     pub key: String,
     pub group: String,
-    /// "held-out loss (nats), coupled".
+    /// For example "held-out loss (nats), coupled".
     pub heading: String,
 }
 
@@ -100,7 +100,7 @@ impl SweepTable {
 
     fn best(&self, folder: &SweepFolder) -> Option<(usize, Result<Vec<usize>, &'static str>)> {
         let objective = folder.sweep.objective.as_ref()?;
-        let column = self.columns.iter().position(|c| objective.means(&c.key, &c.group))?;
+        let column = self.columns.iter().position(|c| objective.is_number(&c.key, &c.group))?;
         let better = folder.sweep.lab.headline(&objective.key).map(|h| h.better).filter(|b| *b != Better::Neither)?;
         let number = |(i, row): (usize, &PointRow)| row.numbers[column].as_ref().map(|n| (i, n.mean, n.sd));
         Some((column, best_within_spread(better, self.rows.iter().enumerate().filter_map(number))))
@@ -155,7 +155,7 @@ impl SweepTable {
 
     /// Writes it as CSV; returns where.
     pub fn write(&self, folder: &SweepFolder) -> Result<PathBuf, Failure> {
-        let path = folder.path.join(FILE);
+        let path = folder.path.join(TABLE_FILE);
         output::write(&path, self.csv().as_bytes(), &[])?;
         Ok(path)
     }

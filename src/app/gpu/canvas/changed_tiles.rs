@@ -13,7 +13,7 @@ pub(super) const TILE: u32 = 64;
 /// If more than this share of tiles changed, all are drawn: one rectangle costs less than many.
 const MAX_CHANGED_SHARE: f32 = 0.7;
 /// Points in pixels by which a shape may exceed its bounds: rounding to whole pixels, and the soft edge.
-const EDGE: f32 = 3.0;
+const EDGE_PIXELS: f32 = 3.0;
 
 /// A rectangle of whole pixels, the right and the lower edge outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,7 +135,7 @@ fn bounds(clipped: &ClippedShape, pixels_per_point: f32) -> Rect {
     let ClippedShape { clip_rect, shape, transform_after_tessellation } = clipped;
     // a corner of a line reaches beyond half its width, by less than half as much again
     let corner = if let Shape::Path(path) = shape { 0.25 * path.stroke.width } else { 0.0 };
-    let bounds = shape.visual_bounding_rect().expand(EDGE / pixels_per_point + corner);
+    let bounds = shape.visual_bounding_rect().expand(EDGE_PIXELS / pixels_per_point + corner);
     let bounds = *transform_after_tessellation * bounds;
     if bounds.any_nan() { *clip_rect } else { bounds.intersect(*clip_rect) }
 }

@@ -27,7 +27,7 @@ impl DrawnEdges {
         Self::strongest(graph.shape.edges.len(), graph.edges, graph.drawn)
     }
 
-    /// The strongest `seen` of the edges may be seen; the strongest `drawn` of them are drawn for every node.
+    /// The strongest `seen` edges may become visible; of these the strongest `drawn` are drawn for every node.
     fn strongest(edges: usize, seen: usize, drawn: usize) -> Self {
         let seen = edges - seen.min(edges);
         Self { seen, all: seen.max(edges - drawn.min(edges)) }
@@ -57,7 +57,7 @@ pub(super) struct GraphEntry {
     pub uniform: wgpu::Buffer,
     pub drawing: wgpu::BindGroup,
     pub sheet: Option<(wgpu::TextureView, wgpu::BindGroup)>,
-    /// The sheet's inputs as it was last drawn: its size, the uniform, the versions of positions and style, the edges.
+    /// The inputs of the last drawing: its size, the uniform, the versions of positions and style, the edges.
     pub shown: Option<([u32; 2], Uniform, u64, u64, DrawnEdges)>,
     moved_nodes: Vec<(u32, [f32; 2])>,
     held: Vec<bool>,
@@ -94,9 +94,9 @@ impl GraphEntry {
             self.held = vec![];
             self.layout = None;
             upload(queue, &self.places, &with_box(&graph.start));
-            if let (Some(kernels), Some(laws)) = (kernels, graph.shape.laws) {
+            if let (Some(kernels), Some(forces)) = (kernels, graph.shape.forces) {
                 let (nodes, springs) = (&graph.shape.nodes, &graph.shape.springs);
-                match GraphLayout::new(device, queue, kernels, nodes, springs, &graph.start, laws) {
+                match GraphLayout::new(device, queue, kernels, nodes, springs, &graph.start, forces) {
                     Ok(layout) => self.layout = Some(layout),
                     Err(e) => self.set_error(graph, &e.to_string()),
                 }

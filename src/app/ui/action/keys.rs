@@ -1,4 +1,4 @@
-//! Every key with its action, and what else the help sheet names.
+//! The key bindings, and the gestures that the help page lists beside them.
 
 use eframe::egui::{Key, Modifiers};
 

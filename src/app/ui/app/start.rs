@@ -59,7 +59,7 @@ impl Default for Start {
 /// Opens that, or else the lab of the last session.
 pub(super) fn open_at_start(app: &mut App, opening: Option<Opening>, ctx: &Context) {
     // another program's run is opened by its folder alone
-    let lab = app.session.lab.clone().filter(|id| app.lists.lab(id).is_none_or(Lab::trains));
+    let lab = app.session.lab.clone().filter(|id| app.lists.lab(id).is_none_or(Lab::makes_runs));
     let opening = opening.or_else(|| lab.map(Opening::Lab));
     match opening {
         None => {}

@@ -7,7 +7,7 @@ pub(super) const DEFAULT_SIZE: [f32; 2] = [1280.0, 800.0];
 /// Smaller than this, a window cannot be made: half of 1080 lines, less the bars, has to fit.
 pub(super) const MIN_SIZE: [f32; 2] = [640.0, 400.0];
 /// Height that a desktop keeps for the window's title bar and its own bars, points.
-const BARS: f32 = 72.0;
+const BARS_HEIGHT: f32 = 72.0;
 
 /// Makes the window small enough for its monitor once the size of that is known, if it is larger.
 pub(super) fn fit_to_monitor(ctx: &Context) {
@@ -28,7 +28,7 @@ pub(super) fn fit_to_monitor(ctx: &Context) {
 
 /// The size that a window gets if it is too large for its monitor.
 fn fitting(window: Vec2, monitor: Vec2) -> Option<Vec2> {
-    let fits = window.min(monitor - vec2(0.0, BARS)).max(MIN_SIZE.into());
+    let fits = window.min(monitor - vec2(0.0, BARS_HEIGHT)).max(MIN_SIZE.into());
     (fits != window).then_some(fits)
 }
 

@@ -7,7 +7,7 @@ const GAP: f32 = 8.0;
 /// The minimum size of a picture, points.
 const MIN_CELL: Vec2 = vec2(340.0, 260.0);
 /// Width of a picture for its height, where there is a choice.
-const SHAPE: f32 = 1.5;
+const ASPECT_RATIO: f32 = 1.5;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grid {
@@ -26,7 +26,7 @@ impl Grid {
             let height = ((room.y + GAP) / rows as f32 - GAP).max(MIN_CELL.y);
             Self { cols, rows, cell: vec2(width.floor(), height.floor()) }
         };
-        let size = |grid: &Self| grid.cell.x.min(grid.cell.y * SHAPE);
+        let size = |grid: &Self| grid.cell.x.min(grid.cell.y * ASPECT_RATIO);
         let fitting = (1..=count).map(with_columns).filter(|grid| grid.cols == 1 || grid.cell.x >= MIN_CELL.x);
         fitting.reduce(|a, b| if size(&b) > size(&a) { b } else { a }).unwrap_or_else(|| with_columns(1))
     }

@@ -28,12 +28,12 @@ use crate::{
 };
 
 /// Width and height of one run's picture, points.
-const CELL: [f32; 2] = [640.0, 440.0];
+const CELL_SIZE: [f32; 2] = [640.0, 440.0];
 /// Height of the line over all pictures, points.
 const HEAD_HEIGHT: f32 = 44.0;
 const MARGIN: f32 = 16.0;
 
-/// A run read whole.
+/// A run that was read completely from its folder.
 pub struct ReplayedRun {
     /// The label beside the others.
     pub name: String,
@@ -71,7 +71,7 @@ impl ReplayedRun {
     /// The run as a view shows it at a step, or at its last one if that came before.
     pub fn figure<'a>(&'a self, view: &'a str, step: u64, theme: &'a Theme) -> Figure<'a> {
         let figure = Figure::new(view, &self.mirror, &self.config, &self.knobs, theme);
-        Figure { step: step.min(self.mirror.step), size: CELL, ..figure }
+        Figure { step: step.min(self.mirror.step), size: CELL_SIZE, ..figure }
     }
 
     fn title(&self, step: u64) -> String {
@@ -198,7 +198,7 @@ pub struct Multiple<'a> {
 pub fn png(offscreen: &mut Offscreen, of: Multiple<'_>, runs: &[ReplayedRun]) -> Result<Vec<u8>, String> {
     let mut cells: Vec<Box<dyn View>> = runs.iter().map(|_| (of.view.make)()).collect();
     let mut selection = Selection::default();
-    let grid = Grid::with_cell_size(CELL.into(), runs.len());
+    let grid = Grid::with_cell_size(CELL_SIZE.into(), runs.len());
     let size = grid.size() + vec2(2.0 * MARGIN, HEAD_HEIGHT + MARGIN);
     let title = format!("{} of {} runs at step {}", of.view.title, runs.len(), of.step);
     figure::png(offscreen, of.theme, size, |ui| {

@@ -8,7 +8,7 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: O
     let failure = page.mirror().and_then(failure);
     let error = shell.theme.error;
     if let Some(words) = &page.problem {
-        let strip = Strip { title: "No run can be made of these settings", words, colour: error, closes: None };
+        let strip = Strip { title: "No run can be made of these settings", words, colour: error, close_action: None };
         strip_ui(ui, shell, strip, |ui, shell| {
             if let Some(step) = undo::last_settings_step(page)
                 && ui.button("Undo the change").on_hover_text(format!("Undo: {step}")).clicked()
@@ -18,7 +18,7 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: O
             shell.on_click(ui.button("Try again"), RunAction::Reset);
         });
     } else if let Some(Failure { title, words, message }) = failure {
-        strip_ui(ui, shell, Strip { title: &title, words: &words, colour: error, closes: None }, |ui, shell| {
+        strip_ui(ui, shell, Strip { title: &title, words: &words, colour: error, close_action: None }, |ui, shell| {
             let reset = ui.button("Reset").on_hover_text("Begin again with the settings shown (R)");
             shell.on_click(reset, RunAction::Reset);
             shell.on_click(ui.button("Copy message"), MessageAction::CopyText(message));
@@ -71,7 +71,7 @@ fn interrupted_ui(ui: &mut Ui, shell: &mut Shell<'_>, run: &PastRun) {
             .to_owned(),
     };
     let closes = Some(RunsAction::DismissInterruption(run.folder.clone()));
-    let strip = Strip { title: &title, words: &words, colour: shell.theme.accent, closes };
+    let strip = Strip { title: &title, words: &words, colour: shell.theme.accent, close_action: closes };
     strip_ui(ui, shell, strip, |ui, shell| {
         if let Some(step) = end.checkpoint {
             let about = format!("Opens the run and trains on from step {}.", grouped(step));
@@ -87,14 +87,14 @@ struct Strip<'a> {
     words: &'a str,
     colour: Color32,
     /// The action of a close button; `None`: the strip has none.
-    closes: Option<RunsAction>,
+    close_action: Option<RunsAction>,
 }
 
 fn strip_ui(ui: &mut Ui, shell: &mut Shell<'_>, strip: Strip<'_>, buttons: impl FnOnce(&mut Ui, &mut Shell<'_>)) {
     bordered(shell.theme.panel, strip.colour, Margin::symmetric(16, 8)).show(ui, |ui| {
         ui.set_width(ui.available_width());
         let title = RichText::new(format!("! {}", strip.title)).strong().color(strip.colour);
-        match strip.closes {
+        match strip.close_action {
             None => _ = ui.label(title),
             Some(action) => {
                 ui.horizontal_top(|ui| {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Widest a card gets, points: longer lines cannot be read.
-const CARD: f32 = 1280.0;
+const MAX_CARD_WIDTH: f32 = 1280.0;
 
 /// The page: the ledger as the host read it, and the requests of its controls.
 #[derive(Debug, Default)]
@@ -25,14 +25,14 @@ pub struct ClaimsPage {
     papers: Vec<PaperEntry>,
     is_reading: bool,
     has_arrived: bool,
-    /// Why the ledger cannot be read.
+    /// The reason why the ledger cannot be read.
     failure: Option<String>,
     filter: String,
     /// The error message of a filter that cannot be applied.
-    complaint: Option<String>,
+    error_message: Option<String>,
     /// Only claims in these states; in any where it is empty.
     states: BTreeSet<ClaimState>,
-    /// Only those of most interest.
+    /// True if only starred claims are listed.
     is_starred: bool,
     /// For each paper the indices of the claims that are shown.
     shown: Vec<Vec<usize>>,
@@ -51,13 +51,13 @@ pub struct ClaimsPage {
 /// The runs of one claim in this folder, as last read.
 #[derive(Debug, Default)]
 struct RunsHere {
-    /// `None` where there are none.
+    /// The runs; `None` where there are none.
     read: Option<ClaimRuns>,
-    /// Why they cannot be made or read.
-    complaint: Option<String>,
+    /// The reason why the runs cannot be made or read.
+    error_message: Option<String>,
     is_reading: bool,
-    /// When they were last requested, by egui's clock.
-    asked: f64,
+    /// The time of the last request, on egui's clock.
+    requested_at: f64,
 }
 
 impl ClaimsPage {
@@ -97,8 +97,8 @@ impl ClaimsPage {
         let runs = self.runs.entry(claim).or_default();
         runs.is_reading = false;
         match read {
-            Ok(read) => (runs.read, runs.complaint) = (read.map(|read| *read), None),
-            Err(words) => runs.complaint = Some(words),
+            Ok(read) => (runs.read, runs.error_message) = (read.map(|read| *read), None),
+            Err(words) => runs.error_message = Some(words),
         }
     }
 
@@ -127,12 +127,12 @@ impl ClaimsPage {
             Ok(filter) => filter,
             Err(words) => {
                 // the earlier matches stay while the term is being typed
-                self.complaint = Some(words);
+                self.error_message = Some(words);
                 self.shown.resize(self.papers.len(), vec![]);
                 return;
             }
         };
-        self.complaint = None;
+        self.error_message = None;
         let has_state = |entry: &ClaimEntry| self.states.is_empty() || self.states.contains(&entry.state());
         let has_star = |entry: &ClaimEntry| entry.claim.starred || !self.is_starred;
         let is_shown = |entry: &ClaimEntry| has_state(entry) && has_star(entry) && filter.selects(entry);
@@ -153,11 +153,11 @@ impl ClaimsPage {
     /// Requests a claim's runs, or an update of them.
     fn ask(&mut self, shell: &mut Shell<'_>, id: &str, action: RunsAction) {
         let runs = self.runs.entry(id.to_owned()).or_default();
-        (runs.is_reading, runs.asked) = (true, shell.now);
+        (runs.is_reading, runs.requested_at) = (true, shell.now);
         shell.act(action);
     }
 
-    /// Asks for the runs of claims that were unfolded, and again and again for those that are being made.
+    /// Asks for the runs of claims that were unfolded, and repeats that while runs are being made.
     fn read_again(&mut self, ui: &Ui, shell: &mut Shell<'_>) {
         let is_new = |entry: &&ClaimEntry| {
             let id = &entry.claim.id;
@@ -170,7 +170,7 @@ impl ClaimsPage {
         let going = self.runs.iter().filter(|(_, runs)| runs.are_going()).map(|(id, _)| id.clone());
         for id in going.collect::<Vec<String>>() {
             let Some(runs) = self.runs.get(&id) else { continue };
-            if is_read_again(ui, shell.now, runs.asked, REREAD_SECONDS, runs.is_reading) {
+            if is_read_again(ui, shell.now, runs.requested_at, REREAD_SECONDS, runs.is_reading) {
                 self.ask(shell, &id, RunsAction::ReadClaim(id.clone()));
             }
         }
@@ -197,7 +197,7 @@ pub fn claims_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
             return;
         }
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-            ui.set_width((ui.available_width() - 12.0).min(CARD));
+            ui.set_width((ui.available_width() - 12.0).min(MAX_CARD_WIDTH));
             papers_ui(ui, shell, page);
             ui.add_space(16.0);
         });
@@ -215,7 +215,7 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
     });
     ui.add_space(4.0);
     chips_ui(ui, page);
-    let (words, colour) = match (&page.failure, &page.complaint) {
+    let (words, colour) = match (&page.failure, &page.error_message) {
         (Some(words), _) | (None, Some(words)) => (words.clone(), shell.theme.error),
         (None, None) => (count_message(page), shell.theme.secondary),
     };

@@ -24,13 +24,13 @@ pub struct ClassLinkSheet {
     hides_answers: bool,
     controls: LinkedControls,
     /// The settings, and other names that a link may restrict, whose controls stay as they are here.
-    excepted: BTreeSet<&'static str>,
+    unrestricted: BTreeSet<&'static str>,
     /// The link opens the step of the lesson that is followed, and not the settings shown.
     opens_step: bool,
 }
 
 /// What depends on the machine that opens the link.
-const MACHINE: [&str; 2] = ["run.device", "run.threads"];
+const MACHINE_KEYS: [&str; 2] = ["run.device", "run.threads"];
 
 /// Longer lists of controls scroll, points.
 const LIST_HEIGHT: f32 = 160.0;
@@ -40,7 +40,7 @@ const LINK_HEIGHT: f32 = 80.0;
 impl Default for ClassLinkSheet {
     fn default() -> Self {
         let (hides_answers, controls, opens_step) = (true, LinkedControls::AsHere, false);
-        Self { hides_answers, controls, excepted: MACHINE.into(), opens_step }
+        Self { hides_answers, controls, unrestricted: MACHINE_KEYS.into(), opens_step }
     }
 }
 
@@ -63,7 +63,7 @@ impl ClassLinkSheet {
         });
     }
 
-    /// What may be chosen, above the link that this makes, which is returned.
+    /// Draws the choices and the link that they make; returns the link.
     fn choices_ui(&mut self, ui: &mut Ui, theme: &Theme, page: &Page) -> String {
         ui.label(RichText::new("Link for a class").text_style(theme::title_style()));
         let about = "Opens this page elsewhere. \u{201c}Unlock\u{201d} there gives locked and hidden controls back, but not answers.";
@@ -122,9 +122,9 @@ impl ClassLinkSheet {
                 note_ui(ui, theme, heading);
                 ui.horizontal_wrapped(|ui| {
                     for (name, label) in names {
-                        let mut is_excepted = self.excepted.contains(name);
+                        let mut is_excepted = self.unrestricted.contains(name);
                         if ui.checkbox(&mut is_excepted, label).on_hover_text(name).changed() {
-                            toggle(&mut self.excepted, name);
+                            toggle(&mut self.unrestricted, name);
                         }
                     }
                 });
@@ -156,11 +156,11 @@ impl ClassLinkSheet {
         for (group, _) in page.lab.groups {
             let of_group = page.knobs.iter().filter(|knob| knob.group() == *group);
             let keys: Vec<&'static str> = of_group.map(|knob| knob.key).collect();
-            let is_whole = !keys.iter().any(|key| self.excepted.contains(key));
+            let is_whole = !keys.iter().any(|key| self.unrestricted.contains(key));
             names.extend(if is_whole { vec![*group] } else { keys });
         }
         names.extend([SEED, VIEW_CONTROLS]);
-        for name in names.into_iter().filter(|name| !self.excepted.contains(name)) {
+        for name in names.into_iter().filter(|name| !self.unrestricted.contains(name)) {
             if !restricted.iter().any(|known| known == name) {
                 restricted.push(name.to_owned());
             }
@@ -180,14 +180,14 @@ mod tests {
             let mut page = Page::new(lab, lab.config(None).unwrap());
             let mut sheet = ClassLinkSheet { controls: LinkedControls::Locked, ..ClassLinkSheet::default() };
             assert!(!sheet.restrictions(&page).locks("run.device"), "another machine may lack the device");
-            sheet.excepted.clear();
+            sheet.unrestricted.clear();
             let locked = sheet.restrictions(&page);
             assert_eq!(locked.check(lab), Ok(()));
             let keys = || page.knobs.iter().map(|knob| knob.key).chain([SEED, VIEW_CONTROLS]);
             assert!(keys().all(|key| locked.locks(key) && !locked.hides(key)), "{}: {:?}", lab.id, locked.locked);
             assert!(locked.locked.len() <= lab.groups.len() + 2, "groups stand for their settings");
             let free = page.knobs[0].key;
-            sheet.excepted.extend([free, SEED]);
+            sheet.unrestricted.extend([free, SEED]);
             let locked = sheet.restrictions(&page);
             assert_eq!(locked.check(lab), Ok(()));
             assert!(keys().all(|key| locked.locks(key) != [free, SEED].contains(&key)), "{}", lab.id);

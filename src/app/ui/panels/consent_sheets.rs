@@ -33,7 +33,7 @@ impl StopSheet {
 }
 
 /// Longer lists of paths scroll, points.
-const TALLEST: f32 = 200.0;
+const MAX_LIST_HEIGHT: f32 = 200.0;
 
 #[derive(Debug)]
 pub struct LinkedFilesSheet {
@@ -51,7 +51,7 @@ impl LinkedFilesSheet {
         );
         quiet_ui(ui, shell.theme, words);
         ui.add_space(8.0);
-        ScrollArea::vertical().max_height(TALLEST).show(ui, |ui| {
+        ScrollArea::vertical().max_height(MAX_LIST_HEIGHT).show(ui, |ui| {
             for NamedFile { key, path } in &self.files {
                 // quoted, so that no character of a path hides
                 ui.label(RichText::new(format!("{key} = {path:?}")).monospace());

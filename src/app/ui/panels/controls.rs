@@ -16,7 +16,7 @@ use crate::{
 mod changed;
 
 pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
-    if !page.lab.trains() {
+    if !page.lab.makes_runs() {
         return recorded_ui(ui, shell.theme, page);
     }
     search_ui(ui, shell.theme, page);
@@ -45,7 +45,7 @@ fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let in_panel: Vec<&Knob> = knobs.iter().filter(|k| is_in_panel(page, k) && page.lesson.shows(k.key)).collect();
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 16 }).show(ui, |ui| {
-            let matching: Vec<&Knob> = in_panel.iter().copied().filter(|k| matches(k, page, &filter)).collect();
+            let matching: Vec<&Knob> = in_panel.iter().copied().filter(|k| matches_filter(k, page, &filter)).collect();
             if matching.is_empty() {
                 nothing_ui(ui, shell.theme, page);
             } else if !filter.is_empty() || page.sweep.is_some() || is_focused(page) {
@@ -114,7 +114,7 @@ fn is_focused(page: &Page) -> bool {
     page.lesson.is_focused && page.lesson.step().is_some()
 }
 
-fn matches(knob: &Knob, page: &Page, filter: &str) -> bool {
+fn matches_filter(knob: &Knob, page: &Page, filter: &str) -> bool {
     let heading = page.lab.groups.iter().find(|(group, _)| *group == knob.group()).map_or("", |(_, heading)| *heading);
     filter.is_empty()
         || [knob.key, knob.label, knob.symbol, heading].iter().any(|text| text.to_lowercase().contains(filter))
@@ -199,12 +199,13 @@ fn times_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knobs: &[&Knob]
         return;
     }
     let (now, next): (Vec<&Knob>, Vec<&Knob>) = knobs.iter().copied().partition(|knob| acts_now(page, knob));
-    time_ui(ui, shell, page, ("Acts now", NOW), &now);
-    time_ui(ui, shell, page, ("At the next run", NEXT), &next);
+    time_ui(ui, shell, page, ("Acts now", LIVE_TOOLTIP), &now);
+    time_ui(ui, shell, page, ("At the next run", RESET_TOOLTIP), &next);
 }
 
-const NOW: &str = "A change reaches the running model, or the views that show it, at once.";
-const NEXT: &str = "A change waits for a reset (R). A run that has begun keeps the settings that it was begun with.";
+const LIVE_TOOLTIP: &str = "A change reaches the running model, or the views that show it, at once.";
+const RESET_TOOLTIP: &str =
+    "A change waits for a reset (R). A run that has begun keeps the settings that it was begun with.";
 
 /// Draws a group of settings whose changes take effect at the same time, under a heading that names this time.
 fn time_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, (title, about): (&str, &str), knobs: &[&Knob]) {
@@ -250,15 +251,15 @@ fn focus_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
 }
 
 /// Height of what waits for a reset.
-const APPLY: f32 = 80.0;
+const APPLY_HEIGHT: f32 = 80.0;
 
-/// The changes that wait for a reset, always in sight. A begun run reserves their place, so that nothing moves.
+/// The changes that wait for a reset, always visible. A begun run reserves their place, so that nothing moves.
 fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     if page.run.as_ref().is_none_or(Run::is_untouched) {
         return;
     }
     let margin = Frame::NONE.inner_margin(Margin::symmetric(16, 8));
-    borderless(Panel::bottom("apply").exact_size(APPLY), margin).show(ui, |ui| {
+    borderless(Panel::bottom("apply").exact_size(APPLY_HEIGHT), margin).show(ui, |ui| {
         let pending = page.pending();
         if !pending.is_empty() {
             pending_ui(ui, shell, page, &pending);

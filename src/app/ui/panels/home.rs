@@ -5,12 +5,12 @@ use crate::ui::panels::prelude::*;
 
 const CARD_WIDTH: f32 = 376.0;
 const CARD_HEIGHT: f32 = 304.0;
-/// Widest the page gets.
-const PAGE: f32 = 1552.0;
-const SKETCH: f32 = 144.0;
+/// The maximum width of the page, points.
+const MAX_PAGE_WIDTH: f32 = 1552.0;
+const SKETCH_HEIGHT: f32 = 144.0;
 const GAP: f32 = 16.0;
 /// Past runs shown before "show all".
-const RECENT: usize = 8;
+const MAX_RECENT_RUNS: usize = 8;
 
 #[derive(Debug, Default)]
 pub struct PastRuns {
@@ -36,7 +36,7 @@ pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str
     CentralPanel::default().frame(page).show(ui, |ui| {
         let height = ui.available_height();
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-            let width = (ui.available_width() - 64.0).min(PAGE);
+            let width = (ui.available_width() - 64.0).min(MAX_PAGE_WIDTH);
             // The grid has as many columns as fit, but no empty ones, so that few labs get wide cards.
             let fit = ((width + GAP) / (CARD_WIDTH + GAP)) as usize;
             let columns = fit.clamp(1, 4).min(shell.lists.labs.len().max(2));
@@ -77,7 +77,7 @@ fn intro_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     let of_buttons: f32 = buttons.iter().map(|(name, ..)| width_of(ui, *name) + padding).sum();
     let of_words = width_of(ui, title.clone()).max(width_of(ui, words.clone()));
     let is_narrow = of_words + GAP + of_buttons > ui.available_width();
-    let words_ui = |ui: &mut Ui, theme: &Theme| {
+    let purpose_ui = |ui: &mut Ui, theme: &Theme| {
         ui.spacing_mut().item_spacing.y = 4.0;
         ui.label(title);
         ui.label(words.color(theme.secondary));
@@ -86,11 +86,11 @@ fn intro_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
         shell.on_click(ui.button(name).on_hover_text(about), action);
     };
     if is_narrow {
-        ui.vertical(|ui| words_ui(ui, shell.theme));
+        ui.vertical(|ui| purpose_ui(ui, shell.theme));
         ui.horizontal(|ui| buttons.into_iter().for_each(|button| button_ui(ui, shell, button)));
     } else {
         ui.horizontal(|ui| {
-            ui.vertical(|ui| words_ui(ui, shell.theme));
+            ui.vertical(|ui| purpose_ui(ui, shell.theme));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 buttons.into_iter().rev().for_each(|button| button_ui(ui, shell, button));
             });
@@ -132,10 +132,10 @@ fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, size: Vec2, card: &LabCard<'_>) {
     ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
     let edge = if hot { theme.accent } else { theme.line };
     ui.painter().rect_stroke(rect, theme::CORNER, Stroke::new(1.0, edge), StrokeKind::Inside);
-    let picture = Rect::from_min_size(rect.min + vec2(16.0, 12.0), vec2(size.x - 32.0, SKETCH));
+    let picture = Rect::from_min_size(rect.min + vec2(16.0, 12.0), vec2(size.x - 32.0, SKETCH_HEIGHT));
     let pointer = response.hover_pos().map(|p| ((p.x - picture.left()) / picture.width()).clamp(0.0, 1.0));
     sketch::sketch_ui(ui, theme, lab, picture, pointer);
-    let text = Rect::from_min_max(rect.min + vec2(16.0, SKETCH + 20.0), rect.max - vec2(16.0, 12.0));
+    let text = Rect::from_min_max(rect.min + vec2(16.0, SKETCH_HEIGHT + 20.0), rect.max - vec2(16.0, 12.0));
     let mut inner = ui.new_child(UiBuilder::new().max_rect(text).layout(Layout::top_down(Align::Min)));
     inner.spacing_mut().item_spacing = vec2(8.0, 4.0);
     inner.label(RichText::new(lab.title).text_style(theme::title_style()).color(theme.text));
@@ -175,7 +175,7 @@ fn past_ui(ui: &mut Ui, shell: &mut Shell<'_>, past: &mut PastRuns) {
         quiet_ui(ui, shell.theme, words);
         return;
     }
-    let shown = if past.all { past.runs.len() } else { RECENT };
+    let shown = if past.all { past.runs.len() } else { MAX_RECENT_RUNS };
     Grid::new("past runs").num_columns(5).spacing([24.0, 4.0]).show(ui, |ui| {
         for (i, run) in past.runs.iter().take(shown).enumerate() {
             let title = shell.lists.lab(&run.lab).map_or(run.lab.as_str(), |l| l.title);
@@ -191,7 +191,7 @@ fn past_ui(ui: &mut Ui, shell: &mut Shell<'_>, past: &mut PastRuns) {
             ui.end_row();
         }
     });
-    if past.runs.len() > RECENT && !past.all && ui.button(format!("Show all {}", past.runs.len())).clicked() {
+    if past.runs.len() > MAX_RECENT_RUNS && !past.all && ui.button(format!("Show all {}", past.runs.len())).clicked() {
         past.all = true;
     }
 }

@@ -156,11 +156,11 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
         .enumerate()
         .map(|(i, v)| NamedVariant {
             label: &v.label,
-            head: cut(&v.label, chars),
+            heading: cut(&v.label, chars),
             colour: variant_colour(mirror, i, theme),
         })
         .collect();
-    let look_alike = (1..variants.len()).any(|i| variants[..i].iter().any(|v| v.head == variants[i].head));
+    let look_alike = (1..variants.len()).any(|i| variants[..i].iter().any(|v| v.heading == variants[i].heading));
     // the names of the channels have what the values leave, which are whole
     let names = ui.available_width() - n as f32 * column - 1.0;
     let is_stacked = names < MIN_NAMES_WIDTH || look_alike;
@@ -169,7 +169,7 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
     Grid::new(("values", is_stacked)).num_columns(columns).spacing([COLUMN_GAP, 4.0]).show(ui, |ui| {
         if !is_stacked {
             ui.label("");
-            for NamedVariant { label, head, colour } in &variants {
+            for NamedVariant { label, heading: head, colour } in &variants {
                 ui.label(number_text(head, chars, *colour)).on_hover_text(*label);
             }
             ui.end_row();
@@ -195,7 +195,7 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
 struct NamedVariant<'a> {
     label: &'a str,
     /// The beginning of the label, as far as a column has room for it.
-    head: String,
+    heading: String,
     colour: Color32,
 }
 

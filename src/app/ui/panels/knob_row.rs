@@ -1,5 +1,5 @@
-//! One control: name with its mark, the widget its range asks for, and what was wrong with the
-//! last try. A control that a tile in sight has is named here and not shown a second time.
+//! One control: the name of the setting with its badge, the widget that suits its range, and the error of the last
+//! edit. A setting whose control is also on a visible tile is only named here.
 
 use std::{cell::RefCell, ops::RangeInclusive};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A range wider than this has no slider: a drag could not hit a value.
-const SLIDABLE: f64 = 1e5;
+const MAX_SLIDER_RANGE: f64 = 1e5;
 
 pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) {
     let Some(value) = page.config.get(knob.key).cloned() else { return };
@@ -29,7 +29,7 @@ pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob)
         });
         if lock.is_some() {
             let cover = ui.interact(row.response.rect, ui.scope_id().with("locked"), Sense::hover());
-            let tip = tip(knob, page);
+            let tip = knob_tooltip(knob, page);
             let theme = shell.theme.clone();
             cover.on_hover_ui(move |ui| tip_ui(ui, &theme, &tip));
         }
@@ -110,7 +110,7 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     if sought && ui.input(|i| i.pointer.any_pressed()) {
         page.scroll_to = None;
     }
-    let tip = tip(knob, page);
+    let tip = knob_tooltip(knob, page);
     let theme = theme.clone();
     name.on_hover_ui(move |ui| tip_ui(ui, &theme, &tip))
 }
@@ -129,13 +129,13 @@ fn symbol_text(ui: &Ui, symbol: &str, colour: Color32) -> LayoutJob {
 
 const VIEWS_FOLLOW: &str = "The views that show it follow at once.";
 
-struct Tip {
+struct KnobTooltip {
     title: String,
     about: &'static str,
     notes: Vec<String>,
 }
 
-fn tip(knob: &Knob, page: &Page) -> Tip {
+fn knob_tooltip(knob: &Knob, page: &Page) -> KnobTooltip {
     let mut notes = vec![];
     if page.restrictions.locks(knob.key) {
         notes.push(LOCKED.to_owned());
@@ -169,10 +169,10 @@ fn tip(knob: &Knob, page: &Page) -> Tip {
     }
     notes.push(format!("In files: {}", knob.key));
     let symbol = if knob.symbol.is_empty() { String::new() } else { format!("  ({})", knob.symbol) };
-    Tip { title: format!("{}{symbol}", knob.label), about: knob.tip, notes }
+    KnobTooltip { title: format!("{}{symbol}", knob.label), about: knob.tip, notes }
 }
 
-fn tip_ui(ui: &mut Ui, theme: &Theme, tip: &Tip) {
+fn tip_ui(ui: &mut Ui, theme: &Theme, tip: &KnobTooltip) {
     ui.label(RichText::new(&tip.title).strong());
     if !tip.about.is_empty() {
         ui.label(sentence_job(theme, tip.about, theme::BODY, theme.text));
@@ -203,7 +203,7 @@ fn unit_ui(ui: &mut Ui, theme: &Theme, knob: &Knob) {
 }
 
 /// Sliders as wide as the panel and no higher than need be.
-fn slim(ui: &mut Ui) {
+fn slim_sliders(ui: &mut Ui) {
     let space = ui.spacing_mut();
     space.interact_size.y = 14.0;
     space.slider_rail_height = 3.0;
@@ -250,18 +250,18 @@ fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, v: i
         is_dragged = field.dragged();
     });
     if changed && is_dragged {
-        value = legal::nearest(page.lab, &page.config, &page.knobs, knob, value);
+        value = legal::nearest_legal(page.lab, &page.config, &page.knobs, knob, value);
     }
-    if (max as f64 - min as f64) <= SLIDABLE {
-        slim(ui);
+    if (max as f64 - min as f64) <= MAX_SLIDER_RANGE {
+        slim_sliders(ui);
         let log = max as f64 - min as f64 > 400.0;
         let slider = Slider::new(&mut value, min..=max).show_value(false).logarithmic(log);
         let slider = ui.add(slider).labelled_by(name.id);
         if slider.changed() {
             // a key moves it by one, which may be less than the way to the next legal value
             value = match slider.interact_pointer_pos() {
-                Some(_) => legal::nearest(page.lab, &page.config, &page.knobs, knob, value),
-                None => legal::next(page.lab, &page.config, &page.knobs, knob, [v, value]),
+                Some(_) => legal::nearest_legal(page.lab, &page.config, &page.knobs, knob, value),
+                None => legal::next_legal(page.lab, &page.config, &page.knobs, knob, [v, value]),
             };
             changed = true;
         }
@@ -292,8 +292,8 @@ fn float_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, v:
             .update_while_editing(false);
         changed |= ui.add(field).labelled_by(name.id).changed();
     });
-    if log || (max - min) <= SLIDABLE {
-        slim(ui);
+    if log || (max - min) <= MAX_SLIDER_RANGE {
+        slim_sliders(ui);
         let slider = Slider::new(&mut value, min..=max).show_value(false).logarithmic(log).smart_aim(true);
         changed |= ui.add(slider).labelled_by(name.id).changed();
     }
@@ -358,7 +358,7 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
     let draft = draft.clone();
     if field.lost_focus() && draft != text {
         if selected_neuron(page, knob).is_some() {
-            // what is typed counts
+            // the typed neuron replaces one that was selected in a view
             page.selection.neuron = None;
         }
         shell.act(SettingAction::Change(knob.key.to_owned(), Value::Text(draft.trim().to_owned())));

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The height of the strip above the tiles, points.
-pub const ROOM: f32 = HEIGHT + 8.0;
+pub const STRIP_HEIGHT: f32 = HEIGHT + 8.0;
 
 /// Draws the strip. It has its room from the moment there is a run, so that no tile moves when the first number comes.
 pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
@@ -130,7 +130,7 @@ fn figure(number: &ReadNumber, mirror: &Mirror, focus: usize, step: u64, theme: 
         meaning: shown.meaning.clone(),
         note: note(number, shown, step),
         trend: shown.trend.clone(),
-        tip: tip(number, shown),
+        tip: number_tooltip(number, shown),
         measured: format!("at {}", steps_label(shown.measured)),
     })
 }
@@ -159,7 +159,7 @@ fn interval(number: &ReadNumber, shown: &GroupNumber) -> Option<String> {
 }
 
 /// Everything about a number: its definition, its step, its seeds, its trend, and the other variants' values.
-fn tip(number: &ReadNumber, shown: &GroupNumber) -> String {
+fn number_tooltip(number: &ReadNumber, shown: &GroupNumber) -> String {
     let headline = number.headline;
     let value = |group: &GroupNumber| {
         let meaning = if group.meaning.is_empty() { String::new() } else { format!(", {}", group.meaning) };
@@ -170,7 +170,7 @@ fn tip(number: &ReadNumber, shown: &GroupNumber) -> String {
     if let Some(words) = interval(number, shown) {
         lines.push(format!("Mean of {} seeds, 95% interval {words}.", shown.summary.seeds));
     }
-    if let ([first, .., last], Some(change)) = (&shown.trend[..], change(&shown.trend)) {
+    if let ([first, .., last], Some(change)) = (&shown.trend[..], trend_direction(&shown.trend)) {
         let [from, to] = [first, last].map(|(_, value)| headline.digits.format(*value));
         lines.push(format!("{change} from {from} at step {} to {to} at step {}.", first.0, last.0));
     }
@@ -181,7 +181,7 @@ fn tip(number: &ReadNumber, shown: &GroupNumber) -> String {
 }
 
 /// The direction from the first point of a trend to the last.
-fn change(trend: &[(u64, f64)]) -> Option<&'static str> {
+fn trend_direction(trend: &[(u64, f64)]) -> Option<&'static str> {
     let (first, last) = (trend.first()?.1, trend.last()?.1);
     match first.partial_cmp(&last)? {
         std::cmp::Ordering::Less => Some("Up"),

@@ -78,7 +78,7 @@ fn claims_ui(ui: &mut Ui, shell: &mut Shell<'_>, lab: &Lab, after: &str) {
     }
 }
 
-/// A step: its heading, whose whole row is the button, and all of it once it is followed.
+/// Draws a step. The whole row of its heading is a button, and the current step is shown in full.
 fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &LessonStep) {
     let is_current = page.lesson.current == Some(i);
     let theme = shell.theme.clone();
@@ -311,7 +311,7 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step
         let about = format!("{link}\nPasted, or typed after Ctrl O, it opens this step.");
         shell.on_click(ui.small_button("Copy link").on_hover_text(about), MessageAction::CopyText(link));
         let words = if page.lesson.is_focused { "Show all controls" } else { "Only its controls" };
-        if step.does.needs().next().is_some() && ui.small_button(words).clicked() {
+        if step.does.needed_controls().next().is_some() && ui.small_button(words).clicked() {
             page.lesson.is_focused = !page.lesson.is_focused;
         }
     });

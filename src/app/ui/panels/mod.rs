@@ -60,10 +60,10 @@ impl Shell<'_> {
 }
 
 /// Heights and widths of the page, points.
-pub const TOP_BAR: f32 = 40.0;
-pub const TRANSPORT: f32 = 44.0;
-pub const CONTROLS: f32 = 264.0;
-pub const INSPECTOR: f32 = 288.0;
+pub const TOP_BAR_HEIGHT: f32 = 40.0;
+pub const TRANSPORT_HEIGHT: f32 = 44.0;
+pub const CONTROLS_WIDTH: f32 = 264.0;
+pub const INSPECTOR_WIDTH: f32 = 288.0;
 /// The interval in seconds between reads of runs while they are being made.
 const REREAD_SECONDS: f64 = 2.0;
 
@@ -106,11 +106,11 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrup
     let bar = Margin::symmetric(12, 0);
     let title = page.lab.title;
     top_bar::top_bar_ui(ui, shell, Some(&mut *page), Some(title));
-    borderless(Panel::bottom("transport").exact_size(TRANSPORT), ground(shell.theme, bar))
+    borderless(Panel::bottom("transport").exact_size(TRANSPORT_HEIGHT), ground(shell.theme, bar))
         .show(ui, |ui| transport::transport_ui(ui, shell, page));
     let (has_controls, has_inspector) = shell.session.side_panels(ui.ctx().content_rect().width());
     if has_controls && !shell.session.is_presenting {
-        let panel = Panel::left("controls").default_size(CONTROLS).size_range(224.0..=420.0);
+        let panel = Panel::left("controls").default_size(CONTROLS_WIDTH).size_range(224.0..=420.0);
         borderless(panel, ground(shell.theme, Margin::ZERO))
             .show(ui, |ui| in_place_ui(ui, |ui| controls::controls_ui(ui, shell, page)));
     }
@@ -119,7 +119,7 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrup
     let has_step = shell.session.is_lesson_open() && page.lesson.step().is_some();
     let has_right_panel = if is_presenting { has_step } else { has_inspector };
     if has_right_panel {
-        let panel = Panel::right("right panel").default_size(INSPECTOR).size_range(240.0..=520.0);
+        let panel = Panel::right("right panel").default_size(INSPECTOR_WIDTH).size_range(240.0..=520.0);
         borderless(panel, ground(shell.theme, Margin::ZERO)).show(ui, |ui| {
             in_place_ui(ui, |ui| match is_presenting {
                 true => lesson::presented_ui(ui, shell, page),
@@ -129,7 +129,7 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrup
     }
     // No fill: the window is cleared to the page's colour, and a second coat costs a software rasteriser.
     CentralPanel::default().frame(Frame::NONE.inner_margin(Margin::same(8))).show(ui, |ui| {
-        page.fit_tiles(ui.available_size() - vec2(0.0, large_numbers::ROOM));
+        page.fit_tiles(ui.available_size() - vec2(0.0, large_numbers::STRIP_HEIGHT));
         banner::banner_ui(ui, shell, page, interrupted);
         large_numbers::large_numbers_ui(ui, shell, page);
         // Named outright, so that a banner over the tiles does not end a drag in one.
@@ -222,7 +222,7 @@ fn toggle<T: Ord>(set: &mut BTreeSet<T>, item: T) {
     }
 }
 
-/// The text, or as much of it as this many characters hold.
+/// Shortens a text to this many characters, the last of which is then an ellipsis.
 fn cut(text: &str, chars: usize) -> String {
     match text.chars().count() > chars {
         true => format!("{}\u{2026}", text.chars().take(chars.saturating_sub(1)).collect::<String>()),
@@ -255,7 +255,7 @@ fn area_from_top(ui: &Ui, name: &str, height: f32) -> ScrollArea {
 }
 
 /// The distance that an arrow scrolls, points.
-const LINE: f32 = 48.0;
+const SCROLL_STEP: f32 = 48.0;
 
 /// Scrolls the area that is being drawn, of this height, by Page Up, Page Down, Home and End, and by the arrows while nothing
 /// has the focus that they move. Call it after the content.
@@ -266,8 +266,8 @@ fn scroll_by_keys(ui: &Ui, height: f32) {
     if is_behind || Popup::is_any_open(ctx) || ctx.text_edit_focused() {
         return;
     }
-    let (page, all) = ((height - LINE).max(LINE), ui.min_rect().height());
-    let arrow = if ctx.memory(|m| m.focused().is_some()) { 0.0 } else { LINE };
+    let (page, all) = ((height - SCROLL_STEP).max(SCROLL_STEP), ui.min_rect().height());
+    let arrow = if ctx.memory(|m| m.focused().is_some()) { 0.0 } else { SCROLL_STEP };
     let keys = [
         (Key::PageUp, page),
         (Key::PageDown, -page),

@@ -5,14 +5,14 @@ use crate::ui::{panels::prelude::*, questions::Unanswered};
 /// Seconds after which the note appears.
 const NOTE_DELAY: f64 = 0.5;
 /// The interval at which the waiting time is updated, seconds.
-const TICK: f32 = 0.1;
+const UPDATE_INTERVAL: f32 = 0.1;
 /// Width of the text and the button, points.
 const WIDTH: f32 = 190.0;
 
 /// The question that has been open longest, if it has been open for [`NOTE_DELAY`]. Requests repaints while any is open.
-pub fn overdue<'q>(ui: &Ui, open: &'q [Unanswered]) -> Option<&'q Unanswered> {
+pub fn overdue_question<'q>(ui: &Ui, open: &'q [Unanswered]) -> Option<&'q Unanswered> {
     if !open.is_empty() {
-        ui.ctx().request_repaint_after_secs(TICK);
+        ui.ctx().request_repaint_after_secs(UPDATE_INTERVAL);
     }
     open.iter().max_by(|a, b| a.since.total_cmp(&b.since)).filter(|q| q.since >= NOTE_DELAY)
 }
@@ -45,7 +45,7 @@ pub fn open_question_ui(ui: &mut Ui, theme: &Theme, header: Rect, question: &Una
     clicked
 }
 
-/// "asking, 12 s" or "40%, 12 s".
+/// The waiting time, and the progress where it is known: "asking, 12 s" or "40%, 12 s".
 fn message(question: &Unanswered) -> String {
     let since = question.since.round().max(1.0);
     question.share.map_or(format!("asking, {since:.0} s"), |share| format!("{:.0}%, {since:.0} s", share * 100.0))
@@ -69,8 +69,8 @@ mod tests {
         let young = [Unanswered { request: 1, since: 0.2, share: None }];
         let old = [young[0].clone(), Unanswered { request: 2, since: 3.0, share: None }];
         egui::__run_test_ui(|ui| {
-            assert_eq!(overdue(ui, &young), None);
-            assert_eq!(overdue(ui, &old).map(|q| q.request), Some(2));
+            assert_eq!(overdue_question(ui, &young), None);
+            assert_eq!(overdue_question(ui, &old).map(|q| q.request), Some(2));
         });
     }
 }

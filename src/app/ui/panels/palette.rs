@@ -7,7 +7,7 @@ use crate::{
     ui::{action::key_groups, panels::prelude::*},
 };
 
-const ROW: f32 = 28.0;
+const ROW_HEIGHT: f32 = 28.0;
 /// Separates a name from its lab.
 const BEFORE_LAB: &str = "  \u{b7}  ";
 
@@ -16,8 +16,8 @@ pub struct Palette {
     typed: String,
     chosen: usize,
     is_drawn: bool,
-    /// The user has scrolled the list since the choice last changed. Until then the chosen line, which Enter runs, is kept in
-    /// sight.
+    /// The user has scrolled the list since the choice last changed. Until then the chosen line, which Enter runs, is
+    /// kept visible.
     is_scrolled: bool,
     /// The steps of all lessons, read when the palette is first shown.
     lessons: Option<Vec<(LessonLink, String)>>,
@@ -57,7 +57,7 @@ impl Palette {
             (self.chosen, self.is_drawn) = (0, true);
         }
         let lessons = self.lessons.get_or_insert_with(|| lessons(shell.lists.labs));
-        let found = found(entries(shell, page, lessons), &self.typed);
+        let found = matching_entries(entries(shell, page, lessons), &self.typed);
         let enter = ui.input(|i| i.key_pressed(Key::Enter));
         self.chosen = (self.chosen + down).min(found.len().saturating_sub(1)).saturating_sub(up);
         let scrolls = |e: &Event| matches!(e, Event::MouseWheel { .. });
@@ -67,7 +67,7 @@ impl Palette {
         let mut done = enter.then_some(self.chosen);
         ui.add_space(8.0);
         // The height does not depend on the matches, so that the selected line stays in place while the user types.
-        let height = (ROW * 12.0).min(ui.ctx().content_rect().height() - 160.0).max(ROW * 3.0);
+        let height = (ROW_HEIGHT * 12.0).min(ui.ctx().content_rect().height() - 160.0).max(ROW_HEIGHT * 3.0);
         let mut list =
             ScrollArea::vertical().max_height(height).min_scrolled_height(height).auto_shrink([false, false]);
         if is_new {
@@ -91,10 +91,10 @@ impl Palette {
     }
 }
 
-/// `is_kept`: the list is scrolled so that the chosen line is in sight.
+/// `is_kept`: the list is scrolled so that the chosen line is visible.
 fn entry_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &PaletteEntry, chosen: bool, is_kept: bool) -> bool {
     let theme = shell.theme;
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW_HEIGHT), Sense::click());
     response.widget_info(|| WidgetInfo::selected(Role::MenuItem, true, chosen, &entry.words));
     if chosen || response.hovered() {
         ui.painter().rect_filled(rect, theme::CORNER, if chosen { theme.line } else { theme.raised });
@@ -104,7 +104,7 @@ fn entry_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &PaletteEntry, chosen: bool, 
     }
     let place = UiBuilder::new().max_rect(rect.shrink2(vec2(8.0, 0.0)));
     let mut row = ui.new_child(place.layout(Layout::left_to_right(Align::Center)));
-    row.allocate_ui_with_layout(vec2(56.0, ROW), Layout::left_to_right(Align::Center), |ui| {
+    row.allocate_ui_with_layout(vec2(56.0, ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
         ui.set_min_width(56.0);
         note_ui(ui, theme, entry.kind);
     });
@@ -230,9 +230,9 @@ fn needs_page(action: &Action) -> bool {
     }
 }
 
-/// The entries that hold the typed letters in order: first labs, pages and what the lab in front has that are called just so,
-/// another lab before all, then the best match, of equal ones that of the lab in front.
-fn found(all: Vec<PaletteEntry>, typed: &str) -> Vec<PaletteEntry> {
+/// The entries that contain the typed letters in order. Labs, pages and entries of the open lab whose name is exactly
+/// the typed text come first, another lab before all; then the best match, ties in favour of the open lab.
+fn matching_entries(all: Vec<PaletteEntry>, typed: &str) -> Vec<PaletteEntry> {
     let whole = typed.trim().to_lowercase();
     let rank = |e: &PaletteEntry| {
         let is_other_lab = e.kind == "lab" && e.leads_away;
@@ -245,7 +245,7 @@ fn found(all: Vec<PaletteEntry>, typed: &str) -> Vec<PaletteEntry> {
     ranked.into_iter().map(|(_, e)| e).collect()
 }
 
-/// A letter right after the one before it in the text counts so much.
+/// The score of a letter that directly follows the previous match.
 const IN_A_ROW: i32 = 6;
 
 /// How well `text` matches the typed letters (all must come, in order); `None` if it does not.
@@ -313,7 +313,7 @@ mod tests {
                 entry("control", "Synapses", false),
                 entry("lab", "Synapses", true),
             ];
-            found(all, typed).first().map(|e| (e.kind, e.words.clone()))
+            matching_entries(all, typed).first().map(|e| (e.kind, e.words.clone()))
         };
         assert_eq!(first("race"), Some(("view", "Race".to_owned())));
         assert_eq!(first("synapses").map(|(kind, _)| kind), Some("lab"));

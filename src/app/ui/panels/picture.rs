@@ -45,10 +45,10 @@ enum PainterState {
 
 #[derive(Default)]
 pub struct Pictures {
-    asked: Vec<(Rect, String)>,
-    ordered: Vec<PictureOrder>,
+    requested: Vec<(Rect, String)>,
+    orders: Vec<PictureOrder>,
     painter_state: PainterState,
-    done: ReadyPictures,
+    ready: ReadyPictures,
 }
 
 impl Pictures {
@@ -63,7 +63,7 @@ impl Pictures {
             });
             self.painter_state = PainterState::Opening(making);
         }
-        self.ordered.push(sheet);
+        self.orders.push(sheet);
         ctx.request_repaint();
     }
 
@@ -80,14 +80,14 @@ impl Pictures {
             }
             Some(Err(e)) => {
                 self.painter_state = PainterState::Closed;
-                self.ordered.retain(|sheet| sheet.is_svg);
-                self.done.lock().unwrap_or_else(|p| p.into_inner()).push(Err(e.to_string()));
+                self.orders.retain(|sheet| sheet.is_svg);
+                self.ready.lock().unwrap_or_else(|p| p.into_inner()).push(Err(e.to_string()));
             }
             None => {}
         }
         let is_open = matches!(self.painter_state, PainterState::Open(..));
-        let (ready, waiting) = std::mem::take(&mut self.ordered).into_iter().partition(|s| s.is_svg || is_open);
-        self.ordered = waiting;
+        let (ready, waiting) = std::mem::take(&mut self.orders).into_iter().partition(|s| s.is_svg || is_open);
+        self.orders = waiting;
         ready
     }
 
@@ -95,7 +95,7 @@ impl Pictures {
     pub fn paint(&self, sheet: &PictureOrder, ctx: &Context, lay_out: impl FnOnce(Target) -> Drawing) {
         let PainterState::Open(painter, target) = &self.painter_state else { return };
         let (drawing, painter, name) = (lay_out(*target), painter.clone(), sheet.file());
-        let (done, wake) = (self.done.clone(), ctx.clone());
+        let (done, wake) = (self.ready.clone(), ctx.clone());
         std::thread::spawn(move || {
             let image = painter.lock().unwrap_or_else(|p| p.into_inner()).paint_drawing(drawing);
             let png = image.and_then(|image| image.png()).map_err(|e| e.to_string());
@@ -107,14 +107,14 @@ impl Pictures {
 
     /// Asks for the next frame's picture of `rect` (points) in the window, as one of a sequence, to be called `name`.
     pub fn ask(&mut self, rect: Rect, name: String, ctx: &Context) {
-        self.asked.push((rect, name));
+        self.requested.push((rect, name));
         ctx.request_repaint();
     }
 
     /// Takes the screenshots that were requested in the last frame.
     pub fn begin(&mut self, ctx: &Context) {
-        for (rect, name) in std::mem::take(&mut self.asked) {
-            let done = self.done.clone();
+        for (rect, name) in std::mem::take(&mut self.requested) {
+            let done = self.ready.clone();
             let wake = ctx.clone();
             ctx.request_screenshot(move |shot| {
                 std::thread::spawn(move || {
@@ -130,7 +130,7 @@ impl Pictures {
 
     /// Takes the pictures that are ready, without waiting for others.
     pub fn take_done(&self) -> Vec<Result<Picture, String>> {
-        self.done.try_lock().map(|mut d| std::mem::take(&mut *d)).unwrap_or_default()
+        self.ready.try_lock().map(|mut d| std::mem::take(&mut *d)).unwrap_or_default()
     }
 }
 

@@ -11,7 +11,7 @@ use super::top_bar::top_bar_ui;
 use crate::{
     analysis::distinct::distinct,
     experiments::run_table::{filter::Filter, order::Order},
-    labs::{LABS, headline::split},
+    labs::{LABS, headline::split_key},
     ui::{
         comparison::ComparedRuns, host::FoundSweep, multiples::ReplayedRuns, panels::prelude::*,
         widgets::truncated::shared_beginnings,
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Width of the panel about one run, points.
-const DETAILS: f32 = 312.0;
+const DETAILS_WIDTH: f32 = 312.0;
 /// The maximum number of runs in one chart; more lines cannot be told apart.
 const MAX_COMPARED: usize = 30;
 
@@ -65,7 +65,7 @@ pub struct RunsPage {
     filter: String,
     chips: Chips,
     /// The message that explains why the filter finds nothing.
-    complaint: Option<String>,
+    error_message: Option<String>,
     order: Order,
     /// The indices of the rows that are shown, in their order.
     shown: Vec<usize>,
@@ -78,7 +78,7 @@ pub struct RunsPage {
     /// Folders of the runs that are ticked.
     ticked: BTreeSet<String>,
     pub sweeps: Vec<FoundSweep>,
-    /// Ticked runs are being read.
+    /// True while the ticked runs are being read.
     is_comparing: bool,
     comparison: Option<compare::ComparePage>,
     draft: Draft,
@@ -142,7 +142,7 @@ impl RunsPage {
         self.comparison.take().is_some()
     }
 
-    fn ticked(&self) -> Vec<PathBuf> {
+    fn ticked_folders(&self) -> Vec<PathBuf> {
         self.rows.iter().filter(|r| self.ticked.contains(&r.folder)).map(|r| r.path.clone()).collect()
     }
 
@@ -160,11 +160,11 @@ impl RunsPage {
             Ok(filter) => filter,
             Err(words) => {
                 // The earlier matches stay while the term is being typed.
-                self.complaint = Some(words);
+                self.error_message = Some(words);
                 return;
             }
         };
-        self.complaint = filter.unknown(self.rows.iter()).filter(|_| !self.rows.is_empty());
+        self.error_message = filter.unknown_key(self.rows.iter()).filter(|_| !self.rows.is_empty());
         let places: HashMap<&str, usize> = self.rows.iter().enumerate().map(|(i, r)| (r.folder.as_str(), i)).collect();
         let mut wanted: Vec<&RunRow> =
             self.rows.iter().filter(|row| filter.matches(row) && self.chips.matches(row)).collect();
@@ -189,7 +189,7 @@ fn key_label(key: &str) -> String {
         "loss" => "last loss".to_owned(),
         "size" => "size on disk".to_owned(),
         key => {
-            let headline = LABS.iter().find_map(|lab| lab.headline(split(key).0).map(|h| h.heading(key)));
+            let headline = LABS.iter().find_map(|lab| lab.headline(split_key(key).0).map(|h| h.heading(key)));
             headline.unwrap_or_else(|| key.to_owned())
         }
     }
@@ -206,7 +206,7 @@ pub fn runs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         return;
     }
     if page.selected().is_some() {
-        borderless(Panel::right("about a run").exact_size(DETAILS), ground(shell.theme, Margin::same(16)))
+        borderless(Panel::right("about a run").exact_size(DETAILS_WIDTH), ground(shell.theme, Margin::same(16)))
             .show(ui, |ui| details::details_ui(ui, shell, page));
     }
     rest.show(ui, |ui| {
@@ -232,7 +232,7 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
             order_ui(ui, shell, page);
         });
     }
-    let (words, colour) = match &page.complaint {
+    let (words, colour) = match &page.error_message {
         Some(words) => (words.clone(), shell.theme.error),
         None => (count_message(page), shell.theme.secondary),
     };
@@ -268,22 +268,22 @@ fn order_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
 
 /// The sweeps beside the runs; a click opens one's page.
 fn sweeps_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &RunsPage) {
-    const SHOWN: usize = 6;
+    const MAX_SHOWN: usize = 6;
     if page.sweeps.is_empty() {
         return;
     }
     let words = |sweep: &FoundSweep| format!("{} · {} runs", sweep.name, number::grouped(sweep.runs as u64));
     ui.horizontal_wrapped(|ui| {
         note_ui(ui, shell.theme, "sweeps");
-        for sweep in page.sweeps.iter().take(SHOWN) {
+        for sweep in page.sweeps.iter().take(MAX_SHOWN) {
             let about = format!("Opens the page of {}.", sweep.folder.display());
             let button = ui.button(words(sweep)).on_hover_text(about);
             shell.on_click(button, OpenAction::Sweep(sweep.folder.clone()));
         }
-        if page.sweeps.len() > SHOWN {
-            ui.menu_button(format!("{} more", page.sweeps.len() - SHOWN), |ui| {
+        if page.sweeps.len() > MAX_SHOWN {
+            ui.menu_button(format!("{} more", page.sweeps.len() - MAX_SHOWN), |ui| {
                 ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
-                    for sweep in page.sweeps.iter().skip(SHOWN) {
+                    for sweep in page.sweeps.iter().skip(MAX_SHOWN) {
                         shell.on_click(ui.button(words(sweep)), OpenAction::Sweep(sweep.folder.clone()));
                     }
                 });
@@ -293,7 +293,7 @@ fn sweeps_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &RunsPage) {
 }
 
 fn compare_button_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
-    let ticked = page.ticked();
+    let ticked = page.ticked_folders();
     let shown = page.shown.iter().filter_map(|i| page.rows.get(*i)).filter(|row| page.ticked.contains(&row.folder));
     let words = match (page.is_comparing, ticked.len(), ticked.len().saturating_sub(shown.count())) {
         (true, ..) => "Reading…".to_owned(),

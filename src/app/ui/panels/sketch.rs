@@ -6,18 +6,18 @@ use crate::{
 };
 
 /// Height of the caption under the drawing.
-const CAPTION: f32 = 18.0;
+const CAPTION_HEIGHT: f32 = 18.0;
 
 /// Draws into `rect`. `pointer`: where the pointer is across it (0 to 1).
 pub fn sketch_ui(ui: &Ui, theme: &Theme, lab: &Lab, rect: Rect, pointer: Option<f32>) {
-    let plot = Rect::from_min_max(rect.min, pos2(rect.right(), rect.bottom() - CAPTION));
+    let plot = Rect::from_min_max(rect.min, pos2(rect.right(), rect.bottom() - CAPTION_HEIGHT));
     let Drawing { shapes, caption } = lab.draw(&Canvas { size: plot.size().into(), pointer });
-    ui.painter().extend(shapes.iter().map(|shape| painted(shape, theme, plot)));
+    ui.painter().extend(shapes.iter().map(|shape| egui_shape(shape, theme, plot)));
     let font = FontId::proportional(theme::SMALL);
     ui.painter().text(rect.left_bottom(), Align2::LEFT_BOTTOM, caption, font, theme.secondary);
 }
 
-fn painted(shape: &drawing::Shape, theme: &Theme, plot: Rect) -> Shape {
+fn egui_shape(shape: &drawing::Shape, theme: &Theme, plot: Rect) -> Shape {
     let at = |point: &drawing::Point| plot.min + Pos2::from(*point).to_vec2();
     let stroke = |edge: &Edge| Stroke::new(edge.width, colour(theme, edge.paint));
     match shape {
@@ -44,7 +44,7 @@ fn ink_colour(theme: &Theme, ink: Ink) -> Color32 {
     match ink {
         Ink::Fast => theme.fast,
         Ink::Slow => theme.slow,
-        Ink::Trace(strength) => theme.trace(strength),
+        Ink::Trace(strength) => theme.trace_colour(strength),
         Ink::Group(rank) => theme.group(rank),
         Ink::Accent => theme.accent,
         Ink::Warm => theme.warm,

@@ -24,13 +24,13 @@ pub struct SweepPage {
     pub is_open: bool,
     pub folder: PathBuf,
     results: Option<Arc<SweepResults>>,
-    /// Why it could not be read.
-    complaint: Option<String>,
+    /// The reason why it could not be read.
+    error_message: Option<String>,
     is_reading: bool,
     /// It is being read again in the background, which the page does not show.
     is_rereading: bool,
-    /// When it was asked for last, egui's clock.
-    asked: f64,
+    /// The time of the last request, on egui's clock.
+    requested_at: f64,
     number: Option<NumberId>,
     /// Numbers beside it, in parallel coordinates and the table.
     others: Vec<NumberId>,
@@ -50,7 +50,7 @@ impl SweepPage {
         if self.folder != folder {
             *self = Self { folder, ..Self::default() };
         }
-        (self.is_open, self.is_reading, self.complaint) = (true, true, None);
+        (self.is_open, self.is_reading, self.error_message) = (true, true, None);
     }
 
     pub fn set(&mut self, folder: &PathBuf, read: Result<Arc<SweepResults>, String>) {
@@ -60,11 +60,11 @@ impl SweepPage {
         (self.is_reading, self.is_rereading) = (false, false);
         match read {
             Ok(results) => {
-                self.complaint = None;
-                self.take(results);
+                self.error_message = None;
+                self.set_results(results);
             }
             // the results read before stay
-            Err(words) => self.complaint = Some(words),
+            Err(words) => self.error_message = Some(words),
         }
     }
 
@@ -75,7 +75,7 @@ impl SweepPage {
         }
     }
 
-    fn take(&mut self, results: Arc<SweepResults>) {
+    fn set_results(&mut self, results: Arc<SweepResults>) {
         let is_first = self.results.is_none();
         if self.number.as_ref().is_none_or(|id| results.number(id).is_none()) {
             self.number = results.first_number().map(|i| results.numbers[i].id.clone());
@@ -94,7 +94,7 @@ impl SweepPage {
         self.results = Some(results);
     }
 
-    /// Out of the innermost thing; false where there is none.
+    /// Closes the innermost open thing; false if nothing is open.
     pub fn back(&mut self) -> bool {
         self.menu.take().is_some() || self.selected.take().is_some()
     }
@@ -133,11 +133,11 @@ impl SweepPage {
 
 /// The numbers shown beside the first: the next few headline numbers of the same variants.
 fn default_others(results: &SweepResults, first: Option<&NumberId>) -> Vec<NumberId> {
-    const SHOWN: usize = 2;
+    const MAX_SHOWN: usize = 2;
     let group = first.map_or("", |id| id.group.as_str());
     let headlines =
         results.numbers.iter().filter(|n| n.digits.is_some() && n.id.group == group && Some(&n.id) != first);
-    headlines.take(SHOWN).map(|n| n.id.clone()).collect()
+    headlines.take(MAX_SHOWN).map(|n| n.id.clone()).collect()
 }
 
 pub fn sweep_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
@@ -172,14 +172,14 @@ fn read_again(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     }
     let is_made = results.process.is_alive() || progress.running > 0;
     let seconds = if is_made { REREAD_SECONDS } else { UNMADE_REREAD_SECONDS };
-    if is_read_again(ui, shell.now, page.asked, seconds, page.is_reading || page.is_rereading) {
-        (page.is_rereading, page.asked) = (true, shell.now);
+    if is_read_again(ui, shell.now, page.requested_at, seconds, page.is_reading || page.is_rereading) {
+        (page.is_rereading, page.requested_at) = (true, shell.now);
         shell.act(RunsAction::ReadSweep(page.folder.clone()));
     }
 }
 
 fn empty_message(page: &SweepPage) -> String {
-    match (&page.results, &page.complaint) {
+    match (&page.results, &page.error_message) {
         (None, Some(_)) => "Nothing can be shown of it.".to_owned(),
         (None, None) => "Reading the runs of the sweep…".to_owned(),
         (Some(results), _) if results.progress().running > 0 => "The first numbers are on their way.".to_owned(),

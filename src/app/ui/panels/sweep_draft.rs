@@ -35,7 +35,7 @@ pub fn knob_ui(ui: &mut Ui, theme: &Theme, (state, config): (&mut SweepDraftStat
     });
 }
 
-/// A list, or a range.
+/// Draws the fields of an axis: a list of values, or a range.
 fn axis_ui(ui: &mut Ui, theme: &Theme, axis: &mut DraftAxis, knob: &Knob) {
     if DraftAxis::is_number(knob) {
         ui.horizontal(|ui| {
@@ -79,7 +79,7 @@ pub fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             note_ui(ui, shell.theme, "tick what varies above");
         });
         whole_ui(ui, shell.theme, &mut state);
-        words_ui(ui, shell.theme, &state);
+        run_count_ui(ui, shell.theme, &state);
         is_left = buttons_ui(ui, shell, &mut state);
     });
     page.sweep = if is_left { None } else { Some(state) };
@@ -110,7 +110,7 @@ fn whole_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
 
 fn objective_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
     let draft = &mut state.draft;
-    // below its label, and in several lines where one is too short for it
+    // the objective is below its label, and wraps where it is too long for one line
     ui.vertical(|ui| {
         ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Wrap);
         let label = note_ui(ui, theme, "objective");
@@ -129,7 +129,7 @@ fn objective_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
 }
 
 /// Shows the number of runs, or the reason why the sweep cannot be made.
-fn words_ui(ui: &mut Ui, theme: &Theme, state: &SweepDraftState) {
+fn run_count_ui(ui: &mut Ui, theme: &Theme, state: &SweepDraftState) {
     let check = &state.check;
     let (words, colour) = match (&state.refusal, &check.general_error) {
         (Some(words), _) | (None, Some(words)) => (words.clone(), theme.error),
@@ -137,7 +137,7 @@ fn words_ui(ui: &mut Ui, theme: &Theme, state: &SweepDraftState) {
             ("A ticked control has no values that can be run: see above.".to_owned(), theme.error)
         }
         _ if state.draft.axes.is_empty() => ("Nothing is ticked yet.".to_owned(), theme.secondary),
-        _ if check.is_tried => (check.sentence(), theme.text),
+        _ if check.is_checked => (check.sentence(), theme.text),
         _ => (format!("{}; each point is tried before anything is written", check.sentence()), theme.text),
     };
     wrapped_ui(ui, words, colour);

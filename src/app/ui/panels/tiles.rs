@@ -6,10 +6,10 @@ use egui_tiles::TileId;
 
 use super::{
     icon::{Icon, IconStyle, icon_button_in},
-    open_question::{open_question_ui, overdue, width},
+    open_question::{open_question_ui, overdue_question, width},
 };
 use crate::ui::{
-    figure::NotedView,
+    figure::ViewWithNote,
     page::lesson,
     panels::prelude::*,
     picture_order::MIN_PICTURE_SIZE,
@@ -23,9 +23,9 @@ use more_views::MoreViews;
 mod behavior;
 mod more_views;
 
-const HEADER: f32 = 32.0;
+const HEADER_HEIGHT: f32 = 32.0;
 /// The margin around a view, points.
-const MARGIN: f32 = 8.0;
+const VIEW_MARGIN: f32 = 8.0;
 
 pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let order: HashMap<TileId, usize> = page.tiling.by_number().into_iter().map(|(n, id, _)| (id, n)).collect();
@@ -51,7 +51,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let more_views = MoreViews::new(shell.lists, page.lab.id, &page.tiling);
     let to_export = std::mem::take(&mut page.exports);
     let Tiling { tree, views, selected, maximised, .. } = &mut page.tiling;
-    let mut stage = Stage {
+    let mut stage = TilesBehavior {
         cx: ViewCx {
             mirror: page.run.as_ref().map_or(&nothing, |r| &r.mirror),
             step,
@@ -91,7 +91,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         }
         None => tree.ui(&mut stage, ui),
     }
-    page.tiling.number();
+    page.tiling.assign_numbers();
     lesson::take_guess(page, ui.ctx());
 }
 
@@ -103,7 +103,7 @@ fn empty_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     });
 }
 
-struct Stage<'a> {
+struct TilesBehavior<'a> {
     cx: ViewCx<'a>,
     lab: &'static str,
     lists: Lists,
@@ -122,11 +122,11 @@ struct Stage<'a> {
     /// The tiles whose next drawing is saved.
     to_export: Vec<(TileId, ExportFormat)>,
     asked: &'a mut HashMap<TileId, Vec<Key>>,
-    /// Why a tile shows the answer to another question than its controls do.
+    /// The reason why a tile shows the answer to another question than that of its controls.
     notes: &'a mut HashMap<TileId, String>,
 }
 
-impl Stage<'_> {
+impl TilesBehavior<'_> {
     /// One tile. True when its title is being dragged away.
     fn tile_ui(&mut self, ui: &mut Ui, id: TileId, pane: &Pane) -> bool {
         let rect = ui.max_rect();
@@ -137,13 +137,13 @@ impl Stage<'_> {
             *self.selected = Some(id);
         }
         let entry = self.lists.view(&pane.view);
-        let header = Rect::from_min_size(rect.min, vec2(rect.width(), HEADER));
+        let header = Rect::from_min_size(rect.min, vec2(rect.width(), HEADER_HEIGHT));
         let keys = self.asked.get(&id).cloned().unwrap_or_default();
         let open = match self.cx.is_answered() {
             true => self.cx.questions.unanswered(&keys, self.cx.mirror, ui.input(|i| i.time)),
             false => vec![],
         };
-        let overdue = overdue(ui, &open);
+        let overdue = overdue_question(ui, &open);
         let more = self.more_views.button_width(id);
         let noted = header.with_max_x(header.right() - more);
         let taken = more + overdue.map_or(0.0, |_| width(noted));
@@ -156,7 +156,8 @@ impl Stage<'_> {
         {
             self.cx.act(RunAction::Cancel(question.request));
         }
-        let body = Rect::from_min_max(pos2(rect.left() + MARGIN, header.bottom()), rect.max - Vec2::splat(MARGIN));
+        let corner = pos2(rect.left() + VIEW_MARGIN, header.bottom());
+        let body = Rect::from_min_max(corner, rect.max - Vec2::splat(VIEW_MARGIN));
         if body.is_positive() {
             // Its widgets keep their ids, so that a drag continues, whatever the header has beside them.
             let name = ui.scope_id().with(("view", self.lab, &pane.view, id.0));
@@ -259,13 +260,13 @@ impl Stage<'_> {
         }
     }
 
-    /// Saves what a tile shows, as it is drawn; of a picture it is asked how it shall be.
+    /// Saves the content of a tile; for a picture a dialog first asks for its properties.
     fn export(&mut self, id: TileId, pane: &Pane, format: ExportFormat) {
         let Some(entry) = self.lists.view(&pane.view) else { return };
         let Some(view) = self.views.get_mut(&id) else { return };
-        let step = step_said(&view.subtitle(&self.cx)).unwrap_or(self.cx.step);
+        let step = subtitle_step(&view.subtitle(&self.cx)).unwrap_or(self.cx.step);
         let name = format!("{}-{}-step{step}", self.lab, pane.view);
-        let view = NotedView { view: view.as_mut(), note: self.notes.get(&id).map(String::as_str) };
+        let view = ViewWithNote { view: view.as_mut(), note: self.notes.get(&id).map(String::as_str) };
         let title = entry.title;
         if format == ExportFormat::Csv {
             let action: Action = match view.csv(&self.cx) {
@@ -284,7 +285,7 @@ impl Stage<'_> {
 }
 
 /// The opacity of a view that shows the answer to another question than its controls do.
-const OUTDATED: f32 = 0.55;
+const OUTDATED_OPACITY: f32 = 0.55;
 /// A view is laid out in at least this much room; a smaller tile is scrolled.
 const MIN_TILE: Vec2 = vec2(300.0, 200.0);
 
@@ -305,8 +306,8 @@ fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>, no
         ui.set_max_height(place.height() - height);
     }
     if let Some(height) = cover {
-        ui.set_clip_rect(clip.with_max_y(clip.bottom().min(place.bottom() + MARGIN - height)));
-        ui.multiply_opacity(OUTDATED);
+        ui.set_clip_rect(clip.with_max_y(clip.bottom().min(place.bottom() + VIEW_MARGIN - height)));
+        ui.multiply_opacity(OUTDATED_OPACITY);
     }
     view_ui(ui, view, cx);
     ui.set_opacity(opacity);
@@ -340,7 +341,7 @@ fn note_height(galley: &Galley) -> f32 {
 fn edge_note_ui(ui: &Ui, theme: &Theme, place: Rect, words: &str) {
     let galley = note_galley(ui, theme, place, words);
     let size = vec2(place.width(), note_height(&galley));
-    let rect = Rect::from_min_size(place.left_bottom() + vec2(0.0, MARGIN - size.y), size);
+    let rect = Rect::from_min_size(place.left_bottom() + vec2(0.0, VIEW_MARGIN - size.y), size);
     ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
     ui.painter().galley(rect.min + vec2(6.0, 3.0), galley, theme.warm);
     ui.interact(rect, ui.scope_id().with("note"), Sense::hover())
@@ -356,7 +357,7 @@ fn view_ui(ui: &mut Ui, view: &mut dyn View, cx: &mut ViewCx<'_>) {
 }
 
 /// The step in a view's subtitle, which may be older than the step that the page shows.
-fn step_said(subtitle: &str) -> Option<u64> {
+fn subtitle_step(subtitle: &str) -> Option<u64> {
     subtitle.split(" \u{b7} ").find_map(|part| part.strip_prefix("step ")?.parse().ok())
 }
 
@@ -401,7 +402,7 @@ fn paint_title(ui: &Ui, theme: &Theme, rect: Rect, number: usize, title: &str, s
 
 #[cfg(test)]
 mod tests {
-    use super::{clause_ends, step_said};
+    use super::{clause_ends, subtitle_step};
 
     #[test]
     fn a_subtitle_ends_with_a_clause() {
@@ -420,9 +421,9 @@ mod tests {
 
     #[test]
     fn a_file_has_the_step_of_what_is_shown() {
-        assert_eq!(step_said("step 213 \u{b7} currency, 24 nouns"), Some(213));
-        assert_eq!(step_said("mean of heads \u{b7} step 7"), Some(7));
-        assert_eq!(step_said("what synapses hold while a text is read"), None);
-        assert_eq!(step_said("the gate at each step 0 to 9"), None);
+        assert_eq!(subtitle_step("step 213 \u{b7} currency, 24 nouns"), Some(213));
+        assert_eq!(subtitle_step("mean of heads \u{b7} step 7"), Some(7));
+        assert_eq!(subtitle_step("what synapses hold while a text is read"), None);
+        assert_eq!(subtitle_step("the gate at each step 0 to 9"), None);
     }
 }

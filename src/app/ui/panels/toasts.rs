@@ -2,7 +2,7 @@
 //! the right panel or the page's edge, never over the controls.
 
 use super::{
-    TRANSPORT,
+    TRANSPORT_HEIGHT,
     icon::{Icon, icon_button},
 };
 use crate::{telemetry::Level, ui::panels::prelude::*};
@@ -63,7 +63,7 @@ impl Toasts {
 
     /// Drops the old messages and asks for a frame when the next one expires.
     pub fn age(&mut self, ctx: &Context, now: f64) {
-        for i in self.shown() {
+        for i in self.shown_indices() {
             let t = &mut self.queue[i];
             let seconds = match t.level {
                 Level::Error => continue,
@@ -80,7 +80,7 @@ impl Toasts {
     }
 
     /// The indices in the queue of the toasts that are shown.
-    fn shown(&self) -> Vec<usize> {
+    fn shown_indices(&self) -> Vec<usize> {
         let mut errors = 0;
         let visible = self.queue.iter().enumerate().filter(|(_, toast)| {
             errors += usize::from(toast.level == Level::Error);
@@ -95,12 +95,12 @@ impl Toasts {
         }
         Area::new(Id::unique("toasts"))
             .order(Order::Foreground)
-            .anchor(Align2::RIGHT_BOTTOM, vec2(-12.0, -(TRANSPORT + 12.0)))
+            .anchor(Align2::RIGHT_BOTTOM, vec2(-12.0, -(TRANSPORT_HEIGHT + 12.0)))
             .interactable(true)
             .show(ctx, |ui| {
                 ui.set_width(WIDTH);
                 ui.spacing_mut().item_spacing.y = 8.0;
-                let shown = self.shown();
+                let shown = self.shown_indices();
                 shown.iter().for_each(|i| toast_ui(ui, shell, &self.queue[*i]));
                 let hidden = self.queue.len() - shown.len();
                 if hidden > 0 {
@@ -147,7 +147,8 @@ mod tests {
         let (ctx, mut toasts) = (Context::default(), Toasts::default());
         (0..6).for_each(|i| toasts.push(Level::Error, format!("error {i}")));
         toasts.push(Level::Info, "saved".into());
-        let shown = |toasts: &Toasts| toasts.shown().iter().map(|i| toasts.queue[*i].text.clone()).collect::<Vec<_>>();
+        let text = |toasts: &Toasts, i: &usize| toasts.queue[*i].text.clone();
+        let shown = |toasts: &Toasts| toasts.shown_indices().iter().map(|i| text(toasts, i)).collect::<Vec<_>>();
         assert_eq!(shown(&toasts), ["error 0", "error 1", "error 2", "saved"]);
         for now in [0.0, 7.0] {
             toasts.age(&ctx, now);

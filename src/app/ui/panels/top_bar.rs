@@ -1,7 +1,7 @@
 //! The bar at the top: the open lab, preset, seed, device, and buttons that concern the whole window.
 
 use super::{
-    TOP_BAR,
+    TOP_BAR_HEIGHT,
     icon::{Icon, icon_button},
 };
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 
 /// The bar in a panel of its own. `title`: where one is; `None`: home.
 pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: Option<&'static str>) {
-    borderless(Panel::top("top bar").exact_size(TOP_BAR), ground(shell.theme, Margin::symmetric(12, 0)))
+    borderless(Panel::top("top bar").exact_size(TOP_BAR_HEIGHT), ground(shell.theme, Margin::symmetric(12, 0)))
         .show(ui, |ui| bar_ui(ui, shell, page, title));
 }
 
@@ -39,7 +39,7 @@ fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: O
     crumbs_ui(ui, shell, title);
     if let Some(page) = page {
         ui.add_space(8.0);
-        if page.lab.trains() { settings_ui(ui, shell, page, wide) } else { run_name_ui(ui, shell, page) }
+        if page.lab.makes_runs() { settings_ui(ui, shell, page, wide) } else { run_name_ui(ui, shell, page) }
     }
 }
 
@@ -76,7 +76,7 @@ fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, wide: bool) 
     }
 }
 
-/// Device and threads, as far as a link left them.
+/// Draws the menus of device and threads, unless the page's link hides them.
 fn hardware_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     if !page.restrictions.hides(DEVICE) {
         lockable_ui(ui, page.restrictions.locks(DEVICE).then_some("Device"), |ui| device_ui(ui, shell, page));
@@ -227,7 +227,7 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) 
                 true => entry(ui, "Unpin the pinned run", "", PageAction::UnpinRun.into()),
                 false => entry(ui, "Pin this run", "", PageAction::PinRun.into()),
             }
-            if page.lab.trains() {
+            if page.lab.makes_runs() {
                 entry(ui, "Make a sweep…", "", PageAction::DraftSweep.into());
                 let count = page.claims.map_or(String::new(), |count| format!(" ({count})"));
                 let claims = OpenAction::Claims(format!("lab:{}", page.lab.id));

@@ -43,7 +43,7 @@ pub fn transport_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
 
 fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     // another program trains it
-    if !page.lab.trains() {
+    if !page.lab.makes_runs() {
         return;
     }
     if training::is_inspection_only(page) {
@@ -90,7 +90,7 @@ fn sentence(why: Option<&str>) -> String {
 }
 
 fn pace_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
-    if !page.lab.trains() || page.mirror().is_some_and(Mirror::is_followed) {
+    if !page.lab.makes_runs() || page.mirror().is_some_and(Mirror::is_followed) {
         return;
     }
     ui.spacing_mut().item_spacing.x = 4.0;

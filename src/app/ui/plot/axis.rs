@@ -5,11 +5,11 @@ use super::scale::Scale;
 /// An axis: its words with unit, and what it must show.
 #[derive(Debug, Clone, Default)]
 pub struct Axis {
-    /// "step", "loss (nats per token)".
+    /// For example "step", "loss (nats per token)".
     pub label: String,
-    /// Division until the person clicks the axis.
+    /// The initial scale, until the user switches it with a click on the axis.
     pub scale: Scale,
-    /// Values that are in sight whatever the data are.
+    /// Values that are visible whatever the data are.
     pub include: Vec<f64>,
     /// Fixed ends, when data should not move them.
     pub fixed: Option<[f64; 2]>,

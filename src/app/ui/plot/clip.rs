@@ -52,7 +52,7 @@ impl Window {
                 }
             }
         }
-        Some([self.inside(a), self.inside(b)])
+        Some([self.clamp_inside(a), self.clamp_inside(b)])
     }
 
     /// The runs of a polyline that lie inside, or the whole line if all does. A point that is NaN parts the line.
@@ -98,7 +98,7 @@ impl Window {
                     let t = (end - a[k]) / (b[k] - a[k]);
                     let mut column = lerp(a, b, t);
                     column[k] = end;
-                    // Before the last one, which a stable order leaves last.
+                    // Cuts go before the endpoint b, so that the stable sort keeps b last among equal positions.
                     cuts.insert(1, (t, column));
                 }
             }
@@ -117,7 +117,7 @@ impl Window {
         out
     }
 
-    fn inside(&self, p: [f64; 2]) -> [f64; 2] {
+    fn clamp_inside(&self, p: [f64; 2]) -> [f64; 2] {
         [p[0].clamp(self.x[0], self.x[1]), p[1].clamp(self.y[0], self.y[1])]
     }
 }
@@ -139,32 +139,33 @@ fn lerp<const N: usize>(a: [f64; N], b: [f64; N], t: f64) -> [f64; N] {
 
 /// A line without points that lie so close to the one before that neither the eye nor a renderer can separate them: the
 /// direction between such two is meaningless. `nearest` is the limit, on each axis.
-pub fn distinct(mut points: Vec<[f64; 2]>, nearest: [f64; 2]) -> Vec<[f64; 2]> {
+pub fn without_close_points(mut points: Vec<[f64; 2]>, nearest: [f64; 2]) -> Vec<[f64; 2]> {
     points.dedup_by(|p, last| (0..2).all(|k| (last[k] - p[k]).abs() < nearest[k]));
     points
 }
 
-/// Points of the screen that are one.
+/// Positions closer together than this count as the same on the screen, points.
 pub const NEAREST: f64 = 1e-3;
 
 /// The visible parts of a line, cut to what the painter shows.
-fn visible(painter: &Painter, points: &[Pos2]) -> Vec<Vec<Pos2>> {
+fn visible_parts(painter: &Painter, points: &[Pos2]) -> Vec<Vec<Pos2>> {
     let window = Window::from(painter.clip_rect().expand(CLIP_MARGIN));
     let points: Vec<[f64; 2]> = points.iter().map(|p| [f64::from(p.x), f64::from(p.y)]).collect();
     let place = |p: &[f64; 2]| Pos2::new(p[0] as f32, p[1] as f32);
-    let runs = window.polyline(&points).into_iter().map(|run| distinct(run, [NEAREST; 2]));
+    let runs = window.polyline(&points).into_iter().map(|run| without_close_points(run, [NEAREST; 2]));
     runs.map(|run| run.iter().map(place).collect()).collect()
 }
 
 /// Paints a line. Only its visible part becomes a shape.
 pub fn paint_line(painter: &Painter, points: &[Pos2], stroke: Stroke) {
-    visible(painter, points).into_iter().filter(|run| run.len() > 1).for_each(|run| _ = painter.line(run, stroke));
+    let parts = visible_parts(painter, points).into_iter().filter(|run| run.len() > 1);
+    parts.for_each(|run| _ = painter.line(run, stroke));
 }
 
 /// Paints a dashed line. Only its visible part becomes dashes.
 #[expect(clippy::disallowed_methods, reason = "the line is clipped first")]
 pub fn paint_dashed(painter: &Painter, points: &[Pos2], stroke: Stroke, dash: f32, gap: f32) {
-    visible(painter, points).iter().for_each(|run| painter.extend(Shape::dashed_line(run, stroke, dash, gap)));
+    visible_parts(painter, points).iter().for_each(|run| painter.extend(Shape::dashed_line(run, stroke, dash, gap)));
 }
 
 #[cfg(test)]
@@ -239,7 +240,7 @@ mod tests {
     #[test]
     fn a_point_on_the_one_before_is_left_out() {
         let line = vec![[0.0, 0.0], [0.0, 1e-5], [1.0, 0.0], [1.0, 0.0], [f64::NAN, 0.0], [1.0, 0.0]];
-        assert_eq!(distinct(line, [1e-3; 2]).len(), 4);
+        assert_eq!(without_close_points(line, [1e-3; 2]).len(), 4);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub struct Colours {
 /// The bar that says which colour is which value; it runs up, or to the right where it is wide.
 pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme) {
     let scale = if colours.log { Scale::Log } else { Scale::Linear };
-    let ends = colours.range.map(|v| scale.place(f64::from(v)));
+    let ends = colours.range.map(|v| scale.position(f64::from(v)));
     scaled_colour_bar(painter, rect, colours.map, scale, ends, theme);
 }
 

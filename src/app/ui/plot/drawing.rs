@@ -74,7 +74,7 @@ fn write_clipped(svg: &mut Svg, ClippedShape { clip_rect, shape, .. }: &ClippedS
 
 fn write_shape(svg: &mut Svg, shape: &Shape, images: &Images) {
     let curve = |svg: &mut Svg, points: &[Pos2], is_closed, fill, stroke: &PathStroke| {
-        svg.path(points, is_closed, Paint::from_shape(fill, solid(stroke)));
+        svg.path(points, is_closed, Paint::from_shape(fill, solid_stroke(stroke)));
     };
     match shape {
         Shape::Vec(all) => all.iter().for_each(|s| write_shape(svg, s, images)),
@@ -108,7 +108,7 @@ fn write_mesh(svg: &mut Svg, mesh: &Mesh, Images(images): &Images) {
         if places.len() != indices.len() || !bounds.is_finite() {
             continue;
         }
-        let paint = |colours: &[Color32]| Paint::from_shape(mean(colours), Stroke::NONE);
+        let paint = |colours: &[Color32]| Paint::from_shape(mean_colour(colours), Stroke::NONE);
         let is_corner = |p: &Pos2| {
             (p.x == bounds.left() || p.x == bounds.right()) && (p.y == bounds.top() || p.y == bounds.bottom())
         };
@@ -124,7 +124,7 @@ fn write_mesh(svg: &mut Svg, mesh: &Mesh, Images(images): &Images) {
     svg.raw("</g>\n");
 }
 
-fn mean(colours: &[Color32]) -> Color32 {
+fn mean_colour(colours: &[Color32]) -> Color32 {
     let channel = |k: usize| {
         let sum: usize = colours.iter().map(|colour| usize::from(colour[k])).sum();
         (sum / colours.len().max(1)) as u8
@@ -177,7 +177,7 @@ fn write_text(svg: &mut Svg, text: &TextShape) {
     }
 }
 
-fn solid(stroke: &PathStroke) -> Stroke {
+fn solid_stroke(stroke: &PathStroke) -> Stroke {
     match stroke.color {
         ColorMode::Solid(colour) => Stroke::new(stroke.width, colour),
         ColorMode::UV(_) => Stroke::NONE,

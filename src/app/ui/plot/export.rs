@@ -4,7 +4,7 @@ use eframe::egui::{Color32, Pos2, Rect, vec2};
 
 use super::{
     Chart, ChartState, Data, Line, Mark, StepEvent, Stroke,
-    geometry::{Layout, MeasureText, ROW, SWATCH, TEXT},
+    geometry::{Layout, MeasureText, ROW_HEIGHT, SWATCH_WIDTH, TEXT_SIZE},
     svg::{Paint, Svg, escape},
 };
 use crate::ui::{
@@ -69,7 +69,8 @@ impl Chart<'_> {
         [width, height]: [f32; 2],
         measure: MeasureText<'_>,
     ) -> Layout {
-        let with_rows = |rows: usize| Layout::new(self, state, [width, height + 4.0 * ROW * rows as f32], measure);
+        let with_rows =
+            |rows: usize| Layout::new(self, state, [width, height + 4.0 * ROW_HEIGHT * rows as f32], measure);
         let mut layout = with_rows(0);
         for rows in 1..=self.lines.len() {
             if layout.unnamed.is_none() {
@@ -111,12 +112,12 @@ impl Chart<'_> {
             plot.height()
         ));
         for area in &layout.areas {
-            let low = area.columns.iter().map(|c| layout.at_shares([c[0], c[1]]));
-            let high = area.columns.iter().rev().map(|c| layout.at_shares([c[0], c[2]]));
+            let low = area.columns.iter().map(|c| layout.screen_point([c[0], c[1]]));
+            let high = area.columns.iter().rev().map(|c| layout.screen_point([c[0], c[2]]));
             svg.path(&low.chain(high).collect::<Vec<_>>(), true, Paint::faint_fill(area.colour, 0.18));
         }
         for trace in &layout.traces {
-            let points: Vec<Pos2> = trace.points.iter().map(|p| layout.at_shares(*p)).collect();
+            let points: Vec<Pos2> = trace.points.iter().map(|p| layout.screen_point(*p)).collect();
             if let Some(mark) = trace.mark {
                 points.iter().for_each(|p| draw_mark(svg, *p, mark, trace.colour));
                 continue;
@@ -139,7 +140,7 @@ impl Chart<'_> {
 
     fn svg_labels(&self, layout: &Layout, state: &ChartState, theme: &Theme, svg: &mut Svg) {
         let plot = layout.plot;
-        svg.text(Pos2::new(2.0, ROW / 2.0 + 4.0), "start", &layout.y_label, theme.secondary);
+        svg.text(Pos2::new(2.0, ROW_HEIGHT / 2.0 + 4.0), "start", &layout.y_label, theme.secondary);
         let at = Pos2::new(plot.right() + layout.margins[1] - 4.0, plot.bottom() + 15.0 + layout.x_label_drop);
         svg.text(at, "end", &layout.x_label, theme.secondary);
         for reference in &self.references {
@@ -153,15 +154,15 @@ impl Chart<'_> {
                 svg.line(leader, Paint::stroke(theme.secondary, 1.0));
             }
             for (i, row) in label.rows.iter().enumerate() {
-                let at = label.rect.min + vec2(0.0, i as f32 * (ROW - 1.0) + TEXT - 1.0);
+                let at = label.rect.min + vec2(0.0, i as f32 * (ROW_HEIGHT - 1.0) + TEXT_SIZE - 1.0);
                 svg.text(at, "start", row, theme.secondary);
             }
         }
         for name in layout.names.iter().filter(|name| !state.hides(&self.lines[name.line])) {
             let line: &Line<'_> = &self.lines[name.line];
-            let end = name.at + vec2(SWATCH, 0.0);
+            let end = name.at + vec2(SWATCH_WIDTH, 0.0);
             match line.stroke {
-                Stroke::Marks(mark) => draw_mark(svg, name.at + vec2(SWATCH / 2.0, 0.0), mark, line.colour),
+                Stroke::Marks(mark) => draw_mark(svg, name.at + vec2(SWATCH_WIDTH / 2.0, 0.0), mark, line.colour),
                 stroke => svg.line([name.at, end], Paint::stroke(line.colour, 2.0).dashes(stroke.dashes())),
             }
             svg.text(Pos2::new(end.x + 4.0, name.at.y + 4.0), "start", line.name(), theme.text);
@@ -175,7 +176,7 @@ impl Chart<'_> {
     }
 }
 
-/// A line for each event in sight, named when pointed to.
+/// A line for each visible event, named when pointed to.
 fn svg_events(layout: &Layout, events: &[StepEvent], theme: &Theme, svg: &mut Svg) {
     let plot = layout.plot;
     for event in events {
@@ -213,7 +214,7 @@ fn sheet(state: &ChartState) -> [f32; 2] {
 
 /// Estimates the width of text in a font that is not available, a little generously.
 fn guess_width(text: &str, mono: bool) -> f32 {
-    text.chars().count() as f32 * TEXT * if mono { 0.62 } else { 0.56 }
+    text.chars().count() as f32 * TEXT_SIZE * if mono { 0.62 } else { 0.56 }
 }
 
 fn points_of(data: &Data<'_>, shown: [f64; 2]) -> Vec<[f64; 2]> {

@@ -5,11 +5,11 @@ use eframe::egui::{Color32, Pos2, Rect, pos2};
 use super::{Mark, Scale, Stroke};
 
 /// Font size of all text on a chart, points.
-pub const TEXT: f32 = 12.0;
+pub const TEXT_SIZE: f32 = 12.0;
 /// Height of a row of text.
-pub const ROW: f32 = 16.0;
+pub const ROW_HEIGHT: f32 = 16.0;
 /// Length of the stroke before a name.
-pub const SWATCH: f32 = 14.0;
+pub const SWATCH_WIDTH: f32 = 14.0;
 
 /// Width of a text in points; true for the monospace face.
 pub type MeasureText<'m> = &'m dyn Fn(&str, bool) -> f32;
@@ -19,7 +19,7 @@ pub const FIXED: &str = "y fixed";
 /// The gap between texts in a row.
 pub(super) const GAP: f32 = 12.0;
 
-/// A label in rows of [`ROW`] points' height.
+/// A label in rows of [`ROW_HEIGHT`] points' height.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Label {
     pub rect: Rect,
@@ -30,12 +30,12 @@ pub struct Label {
     pub leader: Option<[Pos2; 2]>,
 }
 
-/// A thinned line, cut to what is in sight.
+/// A thinned line, cut to the visible range.
 #[derive(Debug, Clone, Default)]
 pub struct PlottedLine {
     /// The line that it belongs to; `None` for what is drawn behind one, and for signs and stems.
     pub line: Option<usize>,
-    /// Shares of the plot's width and height, from its lower left corner.
+    /// Fractions of the plot's width and height, measured from its lower left corner.
     pub points: Vec<[f64; 2]>,
     pub colour: Color32,
     /// 0 to 1.
@@ -106,7 +106,7 @@ pub struct Layout {
 impl Layout {
     /// The left middle of the control that holds the y axis, after the axis label.
     pub fn fix_at(&self, measure: MeasureText<'_>) -> Pos2 {
-        pos2(2.0 + measure(&self.y_label, false) + GAP, ROW / 2.0)
+        pos2(2.0 + measure(&self.y_label, false) + GAP, ROW_HEIGHT / 2.0)
     }
 
     /// Position in points of a point; NaN where a value has no place on its axis.
@@ -116,33 +116,33 @@ impl Layout {
 
     /// Position in points of a value of x.
     pub fn x_of(&self, value: f64) -> f32 {
-        self.x_at(self.x_scale.place(value))
+        self.x_at(self.x_scale.position(value))
     }
 
     /// Position in points of a value of y.
     pub fn y_of(&self, value: f64) -> f32 {
-        self.y_at(self.y_scale.place(value))
+        self.y_at(self.y_scale.position(value))
     }
 
     /// Position in points of shares of the plot.
-    pub fn at_shares(&self, [x, y]: [f64; 2]) -> Pos2 {
+    pub fn screen_point(&self, [x, y]: [f64; 2]) -> Pos2 {
         pos2(self.plot.left() + x as f32 * self.plot.width(), self.plot.bottom() - y as f32 * self.plot.height())
     }
 
     pub fn x_at(&self, x: f64) -> f32 {
-        let share = share_of(x, self.x).clamp(-FAR, FAR);
+        let share = share_of(x, self.x).clamp(-MAX_DISTANCE, MAX_DISTANCE);
         self.plot.left() + share as f32 * self.plot.width()
     }
 
     pub fn y_at(&self, y: f64) -> f32 {
-        let share = share_of(y, self.y).clamp(-FAR, FAR);
+        let share = share_of(y, self.y).clamp(-MAX_DISTANCE, MAX_DISTANCE);
         self.plot.bottom() - share as f32 * self.plot.height()
     }
 
     /// The line that passes nearest to a position, if one is under it.
     pub fn line_at(&self, at: Pos2) -> Option<usize> {
         let distance = |trace: &PlottedLine| {
-            let points: Vec<Pos2> = trace.points.iter().map(|p| self.at_shares(*p)).collect();
+            let points: Vec<Pos2> = trace.points.iter().map(|p| self.screen_point(*p)).collect();
             distance_to(&points, at)
         };
         let lines = self.traces.iter().filter_map(|t| Some((t.line?, distance(t))));
@@ -179,7 +179,7 @@ pub fn distance_to(path: &[Pos2], at: Pos2) -> f32 {
 }
 
 /// Positions lie at most this many times the plot's size away from it.
-const FAR: f64 = 1e4;
+const MAX_DISTANCE: f64 = 1e4;
 
 /// The position between two ends as a share of their distance, which may overflow unless values are halved first.
 pub(super) fn share_of(place: f64, [a, b]: [f64; 2]) -> f64 {

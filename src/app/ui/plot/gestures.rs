@@ -13,7 +13,7 @@ pub fn zoom_factor(ui: &Ui, points: f32) -> f32 {
 }
 
 /// How often a key was pressed in this frame; the presses are consumed.
-pub fn presses(ui: &Ui, key: Key) -> i32 {
+pub fn count_presses(ui: &Ui, key: Key) -> i32 {
     ui.input_mut(|i| i.count_and_consume_key(Default::default(), key)) as i32
 }
 
@@ -22,7 +22,7 @@ pub fn arrow_steps(ui: &Ui, focused: &Response) -> [i32; 2] {
     let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
     ui.memory_mut(|m| m.set_focus_lock_filter(focused.id, filter));
     let [right, left, up, down] =
-        [Key::ArrowRight, Key::ArrowLeft, Key::ArrowUp, Key::ArrowDown].map(|key| presses(ui, key));
+        [Key::ArrowRight, Key::ArrowLeft, Key::ArrowUp, Key::ArrowDown].map(|key| count_presses(ui, key));
     [right - left, up - down]
 }
 

@@ -5,7 +5,7 @@ use eframe::egui::{Align2, Pos2, Rangef, Rect, pos2, vec2};
 use super::{
     Chart, Reference, Zone,
     clip::Window,
-    geometry::{Label, Layout, MeasureText, PlottedLine, ROW},
+    geometry::{Label, Layout, MeasureText, PlottedLine, ROW_HEIGHT},
 };
 use crate::ui::theme::FAINTEST_LINE;
 
@@ -13,30 +13,30 @@ use crate::ui::theme::FAINTEST_LINE;
 pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: MeasureText<'_>) -> Vec<Label> {
     let mut placed: Vec<Label> = vec![];
     for PendingLabel { words, anchors, claim, level } in pending_labels(chart, layout) {
-        let rows = wrapped(words, layout.plot.width() - 14.0, measure);
+        let rows = wrap_text(words, layout.plot.width() - 14.0, measure);
         let wide = rows.iter().map(|r| measure(r, false)).fold(0.0, f32::max);
-        let size = vec2(wide, rows.len() as f32 * (ROW - 1.0));
+        let size = vec2(wide, rows.len() as f32 * (ROW_HEIGHT - 1.0));
         let inside = anchors.iter().map(|(at, align)| move_inside(layout.plot, align.anchor_size(*at, size)));
         let costs = inside.enumerate().map(|(i, rect)| (cost(chart, layout, &placed, rect) + i as f32, rect));
-        if let Some((_, rect)) = costs.filter(|(cost, _)| *cost < OVERLAPS).min_by(|a, b| a.0.total_cmp(&b.0)) {
-            placed.push(Label { rect, rows, claim, leader: level.and_then(|level| leader(rect, level)) });
+        if let Some((_, rect)) = costs.filter(|(cost, _)| *cost < OVERLAP_COST).min_by(|a, b| a.0.total_cmp(&b.0)) {
+            placed.push(Label { rect, rows, claim, leader: level.and_then(|level| leader_line(rect, level)) });
         }
     }
     placed
 }
 
 /// A line from a label to the level that it names, if it stands a row or more away from that: other lines may lie between.
-fn leader(label: Rect, level: f32) -> Option<[Pos2; 2]> {
+fn leader_line(label: Rect, level: f32) -> Option<[Pos2; 2]> {
     let edge = if label.bottom() < level { label.bottom() } else { label.top() };
-    let is_apart = !label.y_range().contains(level) && (edge - level).abs() > ROW / 2.0;
+    let is_apart = !label.y_range().contains(level) && (edge - level).abs() > ROW_HEIGHT / 2.0;
     is_apart.then(|| [edge, level].map(|y| pos2(label.center().x, y)))
 }
 
 /// The cost of covering another label: more than any position that covers none.
-const OVERLAPS: f32 = 1e6;
+const OVERLAP_COST: f32 = 1e6;
 
 /// The cost of covering a line at all: as much as the last of all candidate positions, so that a clear one is chosen before it.
-const CROSSES: f32 = 24.0;
+const CROSSING_COST: f32 = 24.0;
 
 /// Further rows over and under a level in which its label may stand, where one beside it would cover a line.
 const FURTHER_ROWS: u8 = 3;
@@ -57,7 +57,7 @@ struct PendingLabel<'c> {
     level: Option<f32>,
 }
 
-/// The named labels of what is in sight.
+/// The named labels of the visible range.
 fn pending_labels<'c>(chart: &'c Chart<'_>, layout: &Layout) -> impl Iterator<Item = PendingLabel<'c>> {
     let label = |words, anchors, claim, level| PendingLabel { words, anchors, claim, level };
     let zones = chart.zones.iter().map(move |zone| label(zone.label.as_str(), in_zone(layout, zone), zone.claim, None));
@@ -72,11 +72,11 @@ fn pending_labels<'c>(chart: &'c Chart<'_>, layout: &Layout) -> impl Iterator<It
 
 /// The heights of rows, from an edge on.
 fn rows() -> impl Iterator<Item = f32> {
-    (0..8).map(|i| i as f32 * ROW)
+    (0..8).map(|i| i as f32 * ROW_HEIGHT)
 }
 
-/// Positions in a strip; a horizontal one is named at its foot and at its head if there is room inside, else under it, and
-/// over it where that is in sight.
+/// Candidate label positions of a zone. A horizontal zone is labelled inside at its foot and head if there is room, and
+/// otherwise below it, or above it where that is visible.
 fn in_zone(layout: &Layout, zone: &Zone) -> Vec<(Pos2, Align2)> {
     let plot = layout.plot;
     if zone.vertical {
@@ -88,11 +88,11 @@ fn in_zone(layout: &Layout, zone: &Zone) -> Vec<(Pos2, Align2)> {
     let [a, b] = [zone.from, zone.to].map(|v| layout.y_of(v));
     let (head, foot) = (a.min(b), a.max(b));
     let (top, bottom) = (head.max(plot.top()), foot.min(plot.bottom()));
-    let heights = if bottom - top >= ROW * 2.0 {
+    let heights = if bottom - top >= ROW_HEIGHT * 2.0 {
         [Some((bottom - 2.0, Align2::LEFT_BOTTOM)), Some((top + 2.0, Align2::LEFT_TOP))]
     } else if plot.y_range().contains(foot + 2.0) {
-        let over = (head - ROW > plot.top()).then_some((head - 2.0, Align2::LEFT_BOTTOM));
-        [Some(((foot + 2.0).min(plot.bottom() - ROW), Align2::LEFT_TOP)), over]
+        let over = (head - ROW_HEIGHT > plot.top()).then_some((head - 2.0, Align2::LEFT_BOTTOM));
+        [Some(((foot + 2.0).min(plot.bottom() - ROW_HEIGHT), Align2::LEFT_TOP)), over]
     } else {
         return vec![];
     };
@@ -100,7 +100,7 @@ fn in_zone(layout: &Layout, zone: &Zone) -> Vec<(Pos2, Align2)> {
     heights.into_iter().flatten().flat_map(|(y, aligned)| across.map(|x| (pos2(x, y), aligned))).collect()
 }
 
-/// Positions beside a reference line in sight.
+/// Positions beside a visible reference line.
 fn beside_reference(layout: &Layout, reference: &Reference) -> Vec<(Pos2, Align2)> {
     let plot = layout.plot;
     if reference.vertical {
@@ -118,14 +118,14 @@ fn beside_reference(layout: &Layout, reference: &Reference) -> Vec<(Pos2, Align2
         let at = |(x, [above, below]): (f32, [Align2; 2])| [(pos2(x, y - apart), above), (pos2(x, y + apart), below)];
         across.map(at).into_iter().flatten()
     };
-    let distances = (0..=FURTHER_ROWS).map(|row| 2.0 + f32::from(row) * ROW);
+    let distances = (0..=FURTHER_ROWS).map(|row| 2.0 + f32::from(row) * ROW_HEIGHT);
     distances.filter(|_| plot.y_range().contains(y)).flat_map(both).collect()
 }
 
-/// Positions above and below a line in sight: at its end, at its beginning, and between; none where it is switched off.
+/// Positions above and below a visible line: at its end, at its beginning, and between; none where it is switched off.
 fn beside_line(layout: &Layout, line: usize) -> Vec<(Pos2, Align2)> {
     let traces = layout.traces.iter().filter(|trace| trace.line == Some(line));
-    let points = traces.flat_map(|trace| &trace.points).map(|shares| layout.at_shares(*shares));
+    let points = traces.flat_map(|trace| &trace.points).map(|shares| layout.screen_point(*shares));
     let points: Vec<Pos2> = points.filter(|at| layout.plot.expand(1.0).contains(*at)).collect();
     let places = [points.last(), points.first(), points.get(points.len() / 2)];
     let both = |at: &Pos2| {
@@ -148,20 +148,20 @@ pub(super) fn move_inside(plot: Rect, rect: Rect) -> Rect {
 /// The penalty of a label's place: it counts overlaps with other labels, then with lines, reference lines among them.
 fn cost(chart: &Chart<'_>, layout: &Layout, placed: &[Label], rect: Rect) -> f32 {
     if placed.iter().any(|l| l.rect.expand(1.0).intersects(rect)) {
-        return OVERLAPS;
+        return OVERLAP_COST;
     }
     let crossed = layout.traces.iter().filter(|t| t.strength > FAINTEST_LINE && !t.stems).map(|t| {
         let near = rect.expand(2.0);
         let window = Window { x: ends(near.x_range()), y: ends(near.y_range()) };
         let at = |shares: &[f64; 2]| {
-            let Pos2 { x, y } = layout.at_shares(*shares);
+            let Pos2 { x, y } = layout.screen_point(*shares);
             [x, y].map(f64::from)
         };
         let on = t.points.windows(2).filter(|p| window.segment(at(&p[0]), at(&p[1])).is_some());
         let single = t.points.len() == 1 && window.contains(at(&t.points[0]));
         match on.count() + usize::from(single) {
             0 => 0.0,
-            n => CROSSES + n.min(40) as f32 * 3.0,
+            n => CROSSING_COST + n.min(40) as f32 * 3.0,
         }
     });
     // a label may touch its own reference line, and be pushed onto it by the edge of the plot
@@ -170,7 +170,7 @@ fn cost(chart: &Chart<'_>, layout: &Layout, placed: &[Label], rect: Rect) -> f32
         true => inner.x_range().contains(layout.x_of(reference.at)),
         false => inner.y_range().contains(layout.y_of(reference.at)),
     });
-    crossed.sum::<f32>() + through.count() as f32 * CROSSES
+    crossed.sum::<f32>() + through.count() as f32 * CROSSING_COST
 }
 
 fn ends(range: Rangef) -> [f64; 2] {
@@ -178,7 +178,7 @@ fn ends(range: Rangef) -> [f64; 2] {
 }
 
 /// Wraps a text into rows no wider than `room`.
-fn wrapped(words: &str, room: f32, measure: MeasureText<'_>) -> Vec<String> {
+fn wrap_text(words: &str, room: f32, measure: MeasureText<'_>) -> Vec<String> {
     let mut rows: Vec<String> = vec![];
     for word in words.split(' ') {
         match rows.last_mut() {

@@ -6,12 +6,14 @@ use eframe::egui::{Pos2, Rect, Vec2, pos2};
 use super::{
     Axis, Chart, ChartState, Data, Line, MIN_SIZE, Scale, Stroke,
     clip::{self, Window},
-    geometry::{Area, FIXED, GAP, Layout, LineName, MeasureText, PlottedLine, ROW, SWATCH, TEXT, share_of},
+    coincident_lines::split_coincident_lines,
+    geometry::{
+        Area, FIXED, GAP, Layout, LineName, MeasureText, PlottedLine, ROW_HEIGHT, SWATCH_WIDTH, TEXT_SIZE, share_of,
+    },
     labels::labels,
     range::{x_limits, y_limits},
     scale::thin_tick_labels,
     tile::MIN_PLOT_SIZE,
-    weave::weave,
 };
 use crate::ui::{
     curve::Bucket,
@@ -21,7 +23,7 @@ use crate::ui::{
 /// The smallest gap between the numbers of an x axis, points.
 const TICK_GAP: f32 = 4.0;
 /// The longest text that may stand for the names without room; its width is reserved.
-const MORE: &str = "+ 10 more";
+const LONGEST_MORE_LABEL: &str = "+ 10 more";
 
 /// Between two names of a row, points.
 const NAME_GAP: f32 = 14.0;
@@ -65,11 +67,11 @@ impl Layout {
             layout
         };
         // names take at most a quarter of the height
-        let most_names = |height: f32| (height * 0.25).max(1.5 * ROW);
+        let most_names = |height: f32| (height * 0.25).max(1.5 * ROW_HEIGHT);
         let mut layout = framed(size, 0.0, most_names(size[1]));
         if layout.plot.height() < least.y {
-            let more = size[0] - 4.0 - measure(MORE, false);
-            let lower = [3.5, 2.5, 1.5, 0.5].into_iter().map(|rows| framed(size, 0.0, rows * ROW));
+            let more = size[0] - 4.0 - measure(LONGEST_MORE_LABEL, false);
+            let lower = [3.5, 2.5, 1.5, 0.5].into_iter().map(|rows| framed(size, 0.0, rows * ROW_HEIGHT));
             for lower in lower.filter(|layout| layout.unnamed.is_none_or(|(_, at)| at.x <= more)) {
                 layout = lower;
                 if layout.plot.height() >= least.y {
@@ -88,7 +90,7 @@ impl Layout {
         }
         layout.name_x_axis(chart, measure);
         if layout.covers_x_ticks(measure) {
-            let mut lower = framed(size, ROW, layout.names_bottom);
+            let mut lower = framed(size, ROW_HEIGHT, layout.names_bottom);
             lower.name_x_axis(chart, measure);
             if lower.plot.height() >= MIN_PLOT_SIZE.y {
                 layout = lower;
@@ -97,13 +99,13 @@ impl Layout {
         layout.drop_covered_x_ticks(measure);
         let mut y_ticks = std::mem::take(&mut layout.y_ticks);
         // rows of numbers, from the lowest up
-        thin_tick_labels(&mut y_ticks, |(place, _)| [0.0, TEXT].map(|below| below - layout.y_at(*place)));
+        thin_tick_labels(&mut y_ticks, |(place, _)| [0.0, TEXT_SIZE].map(|below| below - layout.y_at(*place)));
         layout.y_ticks = y_ticks;
         let columns = (layout.plot.width() * 1.0).max(16.0) as usize;
         let room = size[0] - 4.0;
-        layout.y_label = elided(axis_label(&chart.y, y_scale), room - measure(FIXED, false) - GAP, measure);
+        layout.y_label = elide(axis_label(&chart.y, y_scale), room - measure(FIXED, false) - GAP, measure);
         layout.thin_lines(chart, state, columns);
-        layout.traces = weave(std::mem::take(&mut layout.traces), layout.plot);
+        layout.traces = split_coincident_lines(std::mem::take(&mut layout.traces), layout.plot);
         layout.labels = labels(chart, &layout, measure);
         layout
     }
@@ -120,25 +122,26 @@ impl Layout {
         [share_of(p[0], self.x), share_of(p[1], self.y)]
     }
 
-    /// Margins, and names at the lines' ends, if they fit and leave the data this width, or in rows above.
+    /// Sets the margins, and the names at the lines' ends if they fit and leave the data this width, else in rows
+    /// above.
     fn place_frame(&mut self, chart: &Chart<'_>, size: [f32; 2], least: f32, measure: MeasureText<'_>) {
         let widest = self.y_ticks.iter().map(|t| measure(&t.1, true)).fold(0.0, f32::max);
         let left = chart.margins.map_or((widest + 10.0).max(chart.min_left_margin), |m| m[0].max(widest + 10.0));
-        let bottom = size[1] - ROW - 4.0 - self.x_label_drop;
+        let bottom = size[1] - ROW_HEIGHT - 4.0 - self.x_label_drop;
         let mut named: Vec<usize> =
             if chart.legend { (0..chart.lines.len()).filter(|i| is_named(chart, *i)).collect() } else { vec![] };
         // A line alone needs no name, unless it belongs to another run.
         if named.len() == 1 && !chart.lines[named[0]].is_pinned {
             named.clear();
         }
-        let width_of = |i: &usize| SWATCH + 4.0 + measure(chart.lines[*i].name(), false);
+        let width_of = |i: &usize| SWATCH_WIDTH + 4.0 + measure(chart.lines[*i].name(), false);
         let name_width = named.iter().map(width_of).fold(0.0, f32::max);
-        let top = ROW + 6.0;
+        let top = ROW_HEIGHT + 6.0;
         let at_ends = !named.is_empty()
             && name_width <= (size[0] - left) * 0.34
             && size[0] - left - name_width - 12.0 >= least
             && chart.margins.is_none_or(|m| name_width + 12.0 <= m[1])
-            && named.len() as f32 * (ROW - 1.0) <= bottom - top;
+            && named.len() as f32 * (ROW_HEIGHT - 1.0) <= bottom - top;
         if at_ends {
             let right = chart.margins.map_or(name_width + 12.0, |m| m[1]);
             self.margins = [left, right];
@@ -157,12 +160,12 @@ impl Layout {
             for i in &named {
                 let w = width_of(i);
                 // in the last row a note needs room, unless every name has it
-                if row + ROW > lowest && x > left && x + w > size[0] - 70.0 && x + rest > size[0] - 4.0 {
+                if row + ROW_HEIGHT > lowest && x > left && x + w > size[0] - 70.0 && x + rest > size[0] - 4.0 {
                     break;
                 }
                 if x + w > size[0] - 4.0 && x > left {
                     x = left;
-                    row += ROW;
+                    row += ROW_HEIGHT;
                 }
                 names.push(LineName { line: *i, at: pos2(x, row) });
                 x += w + NAME_GAP;
@@ -170,14 +173,14 @@ impl Layout {
             }
             (names, pos2(x, row))
         };
-        let (beside, below) = (place(label_width.max(left), ROW / 2.0), place(left, ROW * 1.5));
+        let (beside, below) = (place(label_width.max(left), ROW_HEIGHT / 2.0), place(left, ROW_HEIGHT * 1.5));
         let is_better = beside.0.len() > below.0.len() || beside.0.len() == below.0.len() && beside.1.y < below.1.y;
-        let (names, end) = if is_better || ROW * 1.5 > lowest { beside } else { below };
+        let (names, end) = if is_better || ROW_HEIGHT * 1.5 > lowest { beside } else { below };
         self.names = names;
         if self.names.len() < named.len() {
-            self.count_unnamed(named.len() - self.names.len(), end, size[0] - 4.0 - measure(MORE, false));
+            self.count_unnamed(named.len() - self.names.len(), end, size[0] - 4.0 - measure(LONGEST_MORE_LABEL, false));
         }
-        let top = end.y + ROW / 2.0 + 6.0;
+        let top = end.y + ROW_HEIGHT / 2.0 + 6.0;
         self.plot = Rect::from_min_max(pos2(left, top), pos2(size[0] - right, bottom.max(top + 20.0)));
     }
 
@@ -200,12 +203,12 @@ impl Layout {
             })
             .collect();
         at.sort_by(|a, b| a.1.total_cmp(&b.1));
-        for alike in at.chunk_by_mut(|a, b| b.1 - a.1 < ALIKE) {
+        for alike in at.chunk_by_mut(|a, b| b.1 - a.1 < MAX_MERGE_DISTANCE) {
             let heights: Vec<f32> = alike.iter().map(|(_, y)| *y).collect();
             alike.sort_by_key(|(line, _)| *line);
             alike.iter_mut().zip(heights).for_each(|(name, y)| name.1 = y);
         }
-        let row = ROW - 1.0;
+        let row = ROW_HEIGHT - 1.0;
         let mut floor = f32::MIN;
         for (_, y) in &mut at {
             *y = y.max(floor).min(self.plot.bottom() + row * 8.0);
@@ -230,7 +233,7 @@ impl Layout {
             [at - half, at + half + TICK_GAP]
         });
         self.x_ticks = ticks;
-        self.x_label = elided(axis_label(&chart.x, scale), self.plot.width() * 0.8, measure);
+        self.x_label = elide(axis_label(&chart.x, scale), self.plot.width() * 0.8, measure);
     }
 
     /// True for a number that the text at the end of its row would cover, or that would stand out of the sheet.
@@ -258,8 +261,8 @@ impl Layout {
 
     fn thin_lines(&mut self, chart: &Chart<'_>, state: &ChartState, columns: usize) {
         for band in chart.bands.iter().filter(|band| !state.hides_band(chart, band)) {
-            let low = self.thin(&band.low, columns);
-            let high = self.thin(&band.high, columns);
+            let low = self.thinned_line(&band.low, columns);
+            let high = self.thinned_line(&band.high, columns);
             // Each thinned column holds its extremes: the band keeps the widest.
             let shares = low.iter().zip(&high).map(|(l, h)| {
                 let y = |v: f64| share_of(v, self.y);
@@ -274,12 +277,12 @@ impl Layout {
         let shown = || chart.lines.iter().enumerate().filter(|(_, line)| !state.hides(line));
         for (i, line) in shown() {
             if let Some(raw) = line.raw {
-                let points = self.thin(&Data::Curve(raw), columns);
+                let points = self.thinned_line(&Data::Curve(raw), columns);
                 self.push_trace(chart, i, points, FAINTEST_LINE, 1.0);
             }
         }
         for (i, line) in shown() {
-            let mut points = self.thin(&line.data, columns);
+            let mut points = self.thinned_line(&line.data, columns);
             if line.stroke == Stroke::Stairs {
                 points = stairs(&points);
             }
@@ -294,7 +297,7 @@ impl Layout {
         let few = (points.len() as f32) < self.plot.width() / 16.0;
         let stems = style.stroke == Stroke::Stems;
         let mark = if let Stroke::Marks(mark) = style.stroke { Some(mark) } else { None };
-        let marker = chart.marker.map(|m| self.x_scale.place(m)).filter(|m| m.is_finite());
+        let marker = chart.marker.map(|m| self.x_scale.position(m)).filter(|m| m.is_finite());
         for run in points.split(|p| !(p[0].is_finite() && p[1].is_finite())) {
             let cut = marker.map_or(run.len(), |m| run.partition_point(|p| p[0] <= m));
             for (part, share) in [(&run[..cut], 1.0), (&run[cut.saturating_sub(1)..], FAINTEST_LINE)] {
@@ -318,11 +321,11 @@ impl Layout {
         }
     }
 
-    /// The parts of a trace that are in sight.
+    /// The parts of a trace that are visible.
     fn push_clipped(&mut self, trace: PlottedLine, points: &[[f64; 2]]) {
         let window = self.window();
         let single: Vec<[f64; 2]> = if trace.stems {
-            // The foot of a stem is that of the chart: its top may be above what is in sight.
+            // The foot of a stem is that of the chart: its top may be above the visible range.
             let top = |p: &[f64; 2]| [p[0], p[1].min(window.y[1]).max(window.y[0])];
             points.iter().map(top).filter(|p| window.contains(*p)).collect()
         } else {
@@ -335,7 +338,7 @@ impl Layout {
         let nearest = [self.plot.width(), self.plot.height()].map(|length| clip::NEAREST / f64::from(length.max(1.0)));
         if single.len() == points.len() {
             let measured = single.len();
-            let points = clip::distinct(single, nearest);
+            let points = clip::without_close_points(single, nearest);
             // A line whose points coincide would not be visible at all.
             let has_collapsed = points.len() == 1 && measured > 1;
             let dots = trace.dots || has_collapsed && trace.strength > FAINTEST_LINE;
@@ -343,7 +346,7 @@ impl Layout {
             return;
         }
         // Dots are at points, not where a line was cut.
-        let lines = window.polyline(points).into_iter().map(|run| clip::distinct(run, nearest));
+        let lines = window.polyline(points).into_iter().map(|run| clip::without_close_points(run, nearest));
         let lines = lines.filter(|run| run.len() > 1);
         self.traces.extend(lines.map(|points| PlottedLine { points, dots: false, ..trace.clone() }));
         if trace.dots && !single.is_empty() {
@@ -352,8 +355,8 @@ impl Layout {
     }
 
     /// Thins a line to about two points per column at most, in axis coordinates; NaN marks a gap.
-    fn thin(&self, data: &Data<'_>, columns: usize) -> Vec<[f64; 2]> {
-        let place = |x: f64, y: f64| [self.x_scale.place(x), self.y_scale.place(y)];
+    fn thinned_line(&self, data: &Data<'_>, columns: usize) -> Vec<[f64; 2]> {
+        let place = |x: f64, y: f64| [self.x_scale.position(x), self.y_scale.position(y)];
         let [from, to] = self.x_values();
         match data {
             Data::Points(points) => {
@@ -385,11 +388,11 @@ impl Layout {
 }
 
 /// Lines whose ends are no further apart than this end at one height, points.
-const ALIKE: f32 = 3.0;
+const MAX_MERGE_DISTANCE: f32 = 3.0;
 /// Points beyond the plot at which lines are cut: their ends and joins stay unseen.
 const CLIP_MARGIN: f32 = 16.0;
 /// Cuts a text to a width, with an ellipsis.
-fn elided(words: String, room: f32, measure: MeasureText<'_>) -> String {
+fn elide(words: String, room: f32, measure: MeasureText<'_>) -> String {
     if measure(&words, false) <= room {
         return words;
     }
@@ -446,7 +449,7 @@ pub fn nearest_x(line: &Line<'_>, x: f64, scale: Scale) -> Option<f64> {
     };
     let before = value_before(&line.data, x).map(|p| p[0]);
     let after = if line.stroke == Stroke::Stairs { None } else { after() };
-    let far = |at: f64| (scale.place(at) - scale.place(x)).abs();
+    let far = |at: f64| (scale.position(at) - scale.position(x)).abs();
     before.into_iter().chain(after).min_by(|a, b| far(*a).total_cmp(&far(*b)))
 }
 

@@ -6,7 +6,7 @@ use eframe::egui::{
 
 use super::{
     Chart, ChartState, Line,
-    geometry::{FIXED, ROW, SWATCH, TEXT},
+    geometry::{FIXED, ROW_HEIGHT, SWATCH_WIDTH, TEXT_SIZE},
     mark::paint_swatch,
     paint::{Canvas, width_of},
     tile::current_tile,
@@ -18,8 +18,8 @@ fn paint_name(painter: &egui::Painter, at: egui::Pos2, line: &Line<'_>, name: &s
     let colour = if is_hidden || line.faint { line.colour.gamma_multiply(FAINT_LINE) } else { line.colour };
     paint_swatch(painter, at, line.stroke, colour);
     let words = if is_hidden { theme.secondary } else { theme.text };
-    let at = at + vec2(SWATCH + 4.0, 0.0);
-    let place = painter.text(at, Align2::LEFT_CENTER, name, FontId::proportional(TEXT), words);
+    let at = at + vec2(SWATCH_WIDTH + 4.0, 0.0);
+    let place = painter.text(at, Align2::LEFT_CENTER, name, FontId::proportional(TEXT_SIZE), words);
     if is_hidden {
         painter.hline(place.x_range(), place.center().y, Pen::new(1.0, words));
     }
@@ -31,8 +31,8 @@ impl Chart<'_> {
         for name in &canvas.layout.names {
             let Some(line) = self.lines.get(name.line) else { continue };
             let at = name.at + canvas.corner;
-            let wide = SWATCH + 4.0 + width_of(ui, line.name(), false);
-            let place = Rect::from_min_size(pos2(at.x, at.y - ROW / 2.0), vec2(wide, ROW - 1.0));
+            let wide = SWATCH_WIDTH + 4.0 + width_of(ui, line.name(), false);
+            let place = Rect::from_min_size(pos2(at.x, at.y - ROW_HEIGHT / 2.0), vec2(wide, ROW_HEIGHT - 1.0));
             let is_shown = !state.hides(line);
             let id = ui.scope_id().with((&self.name, "line", line.name(), name.line));
             let response = ui.interact(place, id, Sense::click()).on_hover_cursor(CursorIcon::PointingHand);
@@ -58,20 +58,20 @@ impl Chart<'_> {
             (0, all) => format!("{all} lines"),
             _ => format!("+ {count} more"),
         };
-        let size = vec2(width_of(ui, &words, false), ROW - 1.0);
+        let size = vec2(width_of(ui, &words, false), ROW_HEIGHT - 1.0);
         let place = Align2::LEFT_CENTER.anchor_size(at, size);
         let id = ui.scope_id().with((&self.name, "lines"));
         let response = ui.interact(place, id, Sense::click()).on_hover_cursor(CursorIcon::PointingHand);
         response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Every line of {}", self.name)));
         let colour = if response.hovered() { canvas.theme.text } else { canvas.theme.secondary };
-        canvas.painter.text(at, Align2::LEFT_CENTER, words, FontId::proportional(TEXT), colour);
+        canvas.painter.text(at, Align2::LEFT_CENTER, words, FontId::proportional(TEXT_SIZE), colour);
         canvas.painter.hline(place.x_range(), place.bottom(), Pen::new(1.0, canvas.theme.line));
         egui::Popup::menu(&response).close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
             egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
                 for line in self.lines.iter().filter(|line| line.is_in_list()) {
                     let is_shown = !state.hides(line);
-                    let wide = SWATCH + 4.0 + width_of(ui, &line.label, false);
-                    let (place, response) = ui.allocate_exact_size(vec2(wide, ROW + 2.0), Sense::click());
+                    let wide = SWATCH_WIDTH + 4.0 + width_of(ui, &line.label, false);
+                    let (place, response) = ui.allocate_exact_size(vec2(wide, ROW_HEIGHT + 2.0), Sense::click());
                     response.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, is_shown, &line.label));
                     paint_name(ui.painter(), place.left_center(), line, &line.label, canvas.theme, !is_shown);
                     if response.on_hover_cursor(CursorIcon::PointingHand).clicked() {
@@ -89,12 +89,12 @@ impl Chart<'_> {
         let range = canvas.layout.y.map(|place| canvas.layout.y_scale.value(place));
         let shared = SharedRange::new(ui, &self.y.label);
         shared.report_range(ui, &self.name, range);
-        if let Some(wanted) = shared.wanted(ui) {
+        if let Some(wanted) = shared.requested_range(ui) {
             state.fixed_y = wanted;
         }
         let is_fixed = state.fixed_y.is_some();
         let at = canvas.layout.fix_at(&|words, mono| width_of(ui, words, mono)) + canvas.corner;
-        let place = Align2::LEFT_CENTER.anchor_size(at, vec2(width_of(ui, FIXED, false), ROW - 1.0));
+        let place = Align2::LEFT_CENTER.anchor_size(at, vec2(width_of(ui, FIXED, false), ROW_HEIGHT - 1.0));
         if self.y.fixed.is_some() || !sheet.contains_rect(place) || !is_fixed && !ui.rect_contains_pointer(sheet) {
             return;
         }
@@ -108,7 +108,7 @@ impl Chart<'_> {
             false => canvas.theme.secondary,
         };
         let words = if is_fixed { FIXED } else { "fix y" };
-        canvas.painter.text(at, Align2::LEFT_CENTER, words, FontId::proportional(TEXT), colour);
+        canvas.painter.text(at, Align2::LEFT_CENTER, words, FontId::proportional(TEXT_SIZE), colour);
         if is_fixed {
             canvas.painter.hline(place.x_range(), place.bottom(), Pen::new(1.5, colour));
         }
@@ -145,13 +145,13 @@ impl SharedRange {
         Self { id: Id::unique(("orrery plot y", tile, axis)) }
     }
 
-    fn with<R>(&self, ui: &Ui, f: impl FnOnce(&mut Ranges, u64) -> R) -> R {
+    fn with_ranges<R>(&self, ui: &Ui, f: impl FnOnce(&mut Ranges, u64) -> R) -> R {
         let pass = ui.ctx().cumulative_pass_nr();
         ui.data_mut(|d| f(d.get_temp_mut_or_default(self.id), pass))
     }
 
     fn report_range(&self, ui: &Ui, chart: &str, range: [f64; 2]) {
-        self.with(ui, |ranges, pass| {
+        self.with_ranges(ui, |ranges, pass| {
             ranges.shown.retain(|(name, _, seen)| name != chart && pass.saturating_sub(*seen) <= 1);
             ranges.shown.push((chart.to_owned(), range, pass));
         });
@@ -159,7 +159,7 @@ impl SharedRange {
 
     /// Asks all charts to hold one range that has room for each, or to follow their data again.
     fn request_range(&self, ui: &Ui, hold: bool) {
-        self.with(ui, |ranges, pass| {
+        self.with_ranges(ui, |ranges, pass| {
             let ends = ranges.shown.iter().map(|(_, range, _)| *range);
             let all = ends.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
             ranges.wanted = Some((all.filter(|_| hold), pass));
@@ -167,7 +167,7 @@ impl SharedRange {
     }
 
     /// The range asked for in this pass or the one before.
-    fn wanted(&self, ui: &Ui) -> Option<Option<[f64; 2]>> {
-        self.with(ui, |ranges, pass| ranges.wanted.filter(|w| pass.saturating_sub(w.1) <= 1).map(|w| w.0))
+    fn requested_range(&self, ui: &Ui) -> Option<Option<[f64; 2]>> {
+        self.with_ranges(ui, |ranges, pass| ranges.wanted.filter(|w| pass.saturating_sub(w.1) <= 1).map(|w| w.0))
     }
 }

@@ -76,15 +76,15 @@ fn draw_map(painter: &Painter, rect: Rect, heatmap: &Heatmap, theme: &Theme) {
     let Some(image) = heatmap.image(rect.size().into()) else { return };
     let frame = MapWindow { rect, window: heatmap.window };
     let [left, top, right, bottom] = image.window;
-    let all = Rect::from_min_max(frame.corner(left, top), frame.corner(right, bottom));
+    let all = Rect::from_min_max(frame.cell_corner(left, top), frame.cell_corner(right, bottom));
     if let Some(shape) = drawing::image(painter.ctx(), all, &image.rgba, image.size) {
         painter.add(shape);
     }
     let pixel = all.size() / Vec2::from(image.size.map(|side| side as f32));
-    if pixel.min_elem() >= STRIPES {
+    if pixel.min_elem() >= HATCH_DISTANCE {
         for [x, y] in image.not_finite {
             let cell = Rect::from_min_size(all.min + pixel * vec2(x as f32, y as f32), pixel);
-            paint_not_finite(painter, cell, STRIPES, theme);
+            paint_not_finite(painter, cell, HATCH_DISTANCE, theme);
         }
     }
 }
@@ -125,13 +125,15 @@ impl Default for MapFrame {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Title {
     pub text: String,
+    /// Shown where the lines above the map have no room for all of the text; if it is empty, the text is cut.
+    pub short: String,
     pub colour: Color32,
     /// May be empty; its place is kept.
     pub value: String,
 }
 
 /// Width of the colour bar with its labels.
-const BAR: f32 = 64.0;
+const COLOUR_BAR_WIDTH: f32 = 64.0;
 const LEFT_MARGIN: f32 = 34.0;
 const BOTTOM_MARGIN: f32 = 20.0;
 const TOP_MARGIN: f32 = 18.0;
@@ -140,9 +142,9 @@ const HIGH_HEAD: f32 = 34.0;
 /// Narrower than this, a title may have two lines, points.
 pub const NARROW: f32 = 120.0;
 /// The side of the sign in the legend, points.
-const SIGN: f32 = 10.0;
+const SIGN_SIZE: f32 = 10.0;
 /// The distance of the stripes of the hatching, points; smaller cells are filled.
-const STRIPES: f32 = 8.0;
+const HATCH_DISTANCE: f32 = 8.0;
 /// Height of the colour bar with its labels where it lies under the map.
 const BAR_BELOW: f32 = 36.0;
 
@@ -163,7 +165,7 @@ struct MapWindow {
 }
 
 impl MapWindow {
-    fn at(&self, p: Pos2, rows: f32, cols: f32) -> Option<(usize, usize)> {
+    fn cell_at(&self, p: Pos2, rows: f32, cols: f32) -> Option<(usize, usize)> {
         let Self { rect, window } = *self;
         let x = window[0] + (p.x - rect.left()) / rect.width() * (window[2] - window[0]);
         let y = window[1] + (p.y - rect.top()) / rect.height() * (window[3] - window[1]);
@@ -171,7 +173,7 @@ impl MapWindow {
     }
 
     /// The place of a column's left edge and a row's upper one.
-    fn corner(&self, col: f32, row: f32) -> Pos2 {
+    fn cell_corner(&self, col: f32, row: f32) -> Pos2 {
         let Self { rect, window } = *self;
         pos2(
             rect.left() + (col - window[0]) / (window[2] - window[0]) * rect.width(),
@@ -181,7 +183,7 @@ impl MapWindow {
 
     fn cell(&self, (row, col): (usize, usize)) -> Rect {
         let (row, col) = (row as f32, col as f32);
-        Rect::from_two_pos(self.corner(col, row), self.corner(col + 1.0, row + 1.0))
+        Rect::from_two_pos(self.cell_corner(col, row), self.cell_corner(col + 1.0, row + 1.0))
     }
 }
 
@@ -202,9 +204,9 @@ impl<'a> MapUi<'a> {
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, self.name));
         let cells = self.held.cells();
         let (cols, rows) = (cells.cols.max(1) as f32, cells.rows.max(1) as f32);
-        let (rect, bar) = self.places(sheet, cols / rows);
+        let (rect, bar) = self.map_and_bar_rects(sheet, cols / rows);
         note_canvas(ui, self.name, rect);
-        self.handle(ui, rect, &response, state);
+        self.handle_pointer(ui, rect, &response, state);
         let window = state.window.unwrap_or([0.0, 0.0, cols, rows]);
         paint_map(ui, rect, self.held, self.colours, theme, Some(window));
         let painter = ui.painter_at(sheet);
@@ -218,7 +220,7 @@ impl<'a> MapUi<'a> {
             colour_bar(&painter, bar, self.colours, theme);
         }
         let placed = MapWindow { rect, window };
-        let hovered = response.hover_pos().filter(|p| rect.contains(*p)).and_then(|p| placed.at(p, rows, cols));
+        let hovered = response.hover_pos().filter(|p| rect.contains(*p)).and_then(|p| placed.cell_at(p, rows, cols));
         self.outlines(&painter.with_clip_rect(rect), placed, hovered, theme);
         if let Some((row, col)) = hovered {
             let words = (self.describe)(row, col);
@@ -226,17 +228,17 @@ impl<'a> MapUi<'a> {
                 ui.label(egui::RichText::new(words).font(FontId::monospace(12.0)));
             });
         }
-        let clicked = if response.clicked() { hovered } else { self.stepped(ui, &response) };
+        let clicked = if response.clicked() { hovered } else { self.cell_by_key(ui, &response) };
         MapPointed { hovered, clicked }
     }
 
     /// Lays out the map and its colour bar, which is beside the map, or below it if the map is larger then.
-    fn places(&self, sheet: Rect, shape: f32) -> (Rect, Rect) {
+    fn map_and_bar_rects(&self, sheet: Rect, shape: f32) -> (Rect, Rect) {
         let size = sheet.size();
         let (left, head, foot) = self.frame.margins(size.x);
         let room = |bar: Vec2| (size.x - left - bar.x).min((size.y - head - foot - bar.y) * shape).max(16.0);
         let (beside, under) = match self.frame.has_bar {
-            true => (room(vec2(BAR, 0.0)), room(vec2(4.0, BAR_BELOW))),
+            true => (room(vec2(COLOUR_BAR_WIDTH, 0.0)), room(vec2(4.0, BAR_BELOW))),
             false => (room(vec2(2.0, 0.0)), 0.0),
         };
         let side = beside.max(under);
@@ -268,7 +270,7 @@ impl<'a> MapUi<'a> {
     }
 
     /// The cell that arrow keys lead to from the chosen one while the map has the focus.
-    fn stepped(&self, ui: &Ui, response: &Response) -> Option<(usize, usize)> {
+    fn cell_by_key(&self, ui: &Ui, response: &Response) -> Option<(usize, usize)> {
         if !response.has_focus() {
             return None;
         }
@@ -302,9 +304,13 @@ impl<'a> MapUi<'a> {
         };
         let wide = sheet.right() - rect.left();
         let value = painter.layout_no_wrap(title.value.clone(), FontId::monospace(12.0), theme.text);
-        let mut job = LayoutJob::simple(title.text.clone(), FontId::proportional(12.0), title.colour, wide);
-        job.wrap.max_rows = if head < HIGH_HEAD { 1 } else { 2 };
-        let words = painter.layout_job(job);
+        let laid_out = |text: &str| {
+            let mut job = LayoutJob::simple(text.to_owned(), FontId::proportional(12.0), title.colour, wide);
+            job.wrap.max_rows = if head < HIGH_HEAD { 1 } else { 2 };
+            painter.layout_job(job)
+        };
+        let words = laid_out(&title.text);
+        let words = if words.elided && !title.short.is_empty() { laid_out(&title.short) } else { words };
         let (size, said) = (value.size(), words.size());
         painter.galley(pos2(rect.left(), rect.top() - 3.0 - said.y), words, title.colour);
         // The value goes beside the title where there is room, else into the corner of the masked part.
@@ -317,7 +323,7 @@ impl<'a> MapUi<'a> {
         painter.galley(place.min, value, theme.text);
     }
 
-    fn handle(&self, ui: &Ui, rect: Rect, response: &egui::Response, state: &mut MapState) {
+    fn handle_pointer(&self, ui: &Ui, rect: Rect, response: &egui::Response, state: &mut MapState) {
         let cells = self.held.cells();
         let all = [0.0, 0.0, cells.cols as f32, cells.rows as f32];
         if response.double_clicked() {
@@ -381,14 +387,14 @@ impl NotFiniteLegend {
     }
 
     pub fn width(&self) -> f32 {
-        SIGN + 4.0 + self.0.size().x
+        SIGN_SIZE + 4.0 + self.0.size().x
     }
 
     /// Paints it with its left upper corner at this place.
     pub fn paint(self, painter: &Painter, at: Pos2, theme: &Theme) {
-        let sign = Rect::from_min_size(at + vec2(0.0, 2.0), Vec2::splat(SIGN));
-        paint_not_finite(painter, sign, SIGN / 2.0, theme);
-        painter.galley(at + vec2(SIGN + 4.0, 0.0), self.0, theme.secondary);
+        let sign = Rect::from_min_size(at + vec2(0.0, 2.0), Vec2::splat(SIGN_SIZE));
+        paint_not_finite(painter, sign, SIGN_SIZE / 2.0, theme);
+        painter.galley(at + vec2(SIGN_SIZE + 4.0, 0.0), self.0, theme.secondary);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use eframe::egui::{self, Color32, Shape, vec2};
 
-use super::{Mark, Stroke, clip, geometry::SWATCH};
+use super::{Mark, Stroke, clip, geometry::SWATCH_WIDTH};
 
 /// Half the size of a sign, points.
 pub(super) const MARK: f32 = 4.5;
@@ -42,10 +42,10 @@ pub fn paint_mark(painter: &egui::Painter, at: egui::Pos2, mark: Mark, colour: C
 
 /// The sign of a line before its name, in the line's stroke: with its left end in the middle of a row at `at`.
 pub(super) fn paint_swatch(painter: &egui::Painter, at: egui::Pos2, stroke: Stroke, colour: Color32) {
-    let swatch = [at, at + vec2(SWATCH, 0.0)];
+    let swatch = [at, at + vec2(SWATCH_WIDTH, 0.0)];
     let pen = egui::Stroke::new(2.0, colour);
     match stroke {
-        Stroke::Marks(mark) => paint_mark(painter, at + vec2(SWATCH / 2.0, 0.0), mark, colour),
+        Stroke::Marks(mark) => paint_mark(painter, at + vec2(SWATCH_WIDTH / 2.0, 0.0), mark, colour),
         Stroke::Dashed => clip::paint_dashed(painter, &swatch, pen, 4.0, 2.5),
         Stroke::Dotted => clip::paint_dashed(painter, &swatch, pen, 2.0, 2.0),
         Stroke::Solid | Stroke::Stairs | Stroke::Stems => {

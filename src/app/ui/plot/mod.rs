@@ -9,6 +9,7 @@ pub use super::curve::{Curve, Smoothed};
 
 mod axis;
 pub mod clip;
+mod coincident_lines;
 pub mod colour_bar;
 mod drawing;
 mod empty;
@@ -30,14 +31,13 @@ mod readout;
 pub mod scale;
 pub mod svg;
 mod tile;
-mod weave;
 
 pub use axis::Axis;
 pub use drawing::drawing;
 pub use empty::{empty_message, empty_ui};
 pub use events::{StepEvent, StepEvents, near, set_step_events};
 pub use geometry::{HOVER_DISTANCE, distance_to};
-pub use gestures::{arrow_steps, claim_link_ui, presses, zoom_factor};
+pub use gestures::{arrow_steps, claim_link_ui, count_presses, zoom_factor};
 pub use guess::{Guess, guess, hide_claims, set_guess};
 pub use mark::paint_mark;
 pub use paint::ChartResponse;
@@ -147,7 +147,7 @@ pub struct Line<'a> {
     pub faint: bool,
     /// The name in the legend, if it is shorter than the label.
     pub short: Option<String>,
-    /// Points wide.
+    /// Width of the line, points.
     pub width: f32,
     /// The line has an entry in the legend; false for a second line of the same thing, which the readout still names.
     pub named: bool,
@@ -252,7 +252,7 @@ pub fn pairs(x: &[f64], y: &[f64]) -> Vec<[f64; 2]> {
     x.iter().zip(y).map(|(x, y)| [*x, *y]).collect()
 }
 
-/// A number of everything that was measured, at its step; no point where there is none.
+/// One point for each measurement, its step and a number of it; measurements without that number are left out.
 pub fn points_over_steps<M, V: Into<Option<f64>>>(history: &[(u64, M)], value: impl Fn(&M) -> V) -> Vec<[f64; 2]> {
     history.iter().filter_map(|(step, m)| Some([*step as f64, Into::<Option<f64>>::into(value(m))?])).collect()
 }
@@ -304,7 +304,7 @@ pub struct Reference {
     pub at: f64,
     /// Vertical (an x value) or horizontal (a y value).
     pub vertical: bool,
-    /// Dashed, or [`NULL_BASELINE`].
+    /// [`Stroke::Dashed`], or [`NULL_BASELINE`] for the value of a null model.
     pub stroke: Stroke,
     /// The claim of the ledger that it is the number of: "A15".
     pub claim: Option<&'static str>,

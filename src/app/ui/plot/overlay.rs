@@ -5,13 +5,13 @@ use eframe::egui::{Align2, CursorIcon, Pos2, Response, Shape, Stroke, Ui, pos2, 
 use super::{
     clip,
     events::{StepEvent, near},
-    geometry::ROW,
+    geometry::ROW_HEIGHT,
     guess::{Guess, set_guess},
     paint::Canvas,
 };
 
 /// Half the width of the sign at the head of an event's line, points.
-const SIGN: f32 = 3.0;
+const HALF_SIGN_WIDTH: f32 = 3.0;
 
 impl Canvas<'_> {
     fn event_x(&self, step: u64) -> f32 {
@@ -29,7 +29,8 @@ impl Canvas<'_> {
             }
             let x = x.round() + 0.5;
             self.painter.vline(x, area.y_range(), Stroke::new(1.0, colour.gamma_multiply(0.55)));
-            let head = [pos2(x - SIGN, area.top()), pos2(x + SIGN, area.top()), pos2(x, area.top() + 1.6 * SIGN)];
+            let (half, top) = (HALF_SIGN_WIDTH, area.top());
+            let head = [pos2(x - half, top), pos2(x + half, top), pos2(x, top + 1.6 * half)];
             self.painter.add(Shape::convex_polygon(head.to_vec(), colour, Stroke::NONE));
         }
     }
@@ -38,7 +39,7 @@ impl Canvas<'_> {
     pub(super) fn event_tooltip(&self, events: &[StepEvent], pointer: Pos2) {
         let area = self.area();
         for (i, event) in near(events, |step| self.event_x(step), pointer.x).into_iter().rev().take(4).enumerate() {
-            let at = pos2(self.event_x(event.step) + 4.0, area.bottom() - 4.0 - i as f32 * ROW);
+            let at = pos2(self.event_x(event.step) + 4.0, area.bottom() - 4.0 - i as f32 * ROW_HEIGHT);
             self.halo_text(at, Align2::LEFT_BOTTOM, &event.label());
         }
     }

@@ -10,7 +10,7 @@ use super::{
     Chart, ChartState, Mark, Scale, Stroke, clip,
     empty::empty_ui,
     events::{StepEvents, step_events},
-    geometry::{Label, Layout, ROW, TEXT},
+    geometry::{Label, Layout, ROW_HEIGHT, TEXT_SIZE},
     gestures::claim_link_ui,
     guess::{Guess, are_claims_hidden, guess_on},
     labels::{move_inside, place_avoiding},
@@ -74,7 +74,7 @@ impl Chart<'_> {
             note_lacking(ui.ctx(), layout.size[1] - height);
         }
         if let Some(guess) = &guess {
-            let place = |p: &[f64; 2]| layout.shares(&[layout.x_scale.place(p[0]), layout.y_scale.place(p[1])]);
+            let place = |p: &[f64; 2]| layout.shares(&[layout.x_scale.position(p[0]), layout.y_scale.position(p[1])]);
             let points = guess.points.iter().map(place).collect();
             place_avoiding(self, &mut layout, points, &measure);
         }
@@ -207,7 +207,7 @@ impl Chart<'_> {
 }
 
 pub(super) fn width_of(ui: &Ui, text: &str, mono: bool) -> f32 {
-    let font = if mono { FontId::monospace(TEXT) } else { FontId::proportional(TEXT) };
+    let font = if mono { FontId::monospace(TEXT_SIZE) } else { FontId::proportional(TEXT_SIZE) };
     ui.painter().layout_no_wrap(text.to_owned(), font, Color32::WHITE).size().x
 }
 
@@ -251,13 +251,13 @@ impl Canvas<'_> {
             let y = layout.y_at(*place) + self.corner.y;
             self.painter.hline(area.x_range(), y.round() + 0.5, hairline);
             let at = pos2(area.left() - 6.0, y);
-            self.painter.text(at, Align2::RIGHT_CENTER, words, FontId::monospace(TEXT), theme.secondary);
+            self.painter.text(at, Align2::RIGHT_CENTER, words, FontId::monospace(TEXT_SIZE), theme.secondary);
         }
         for (place, words) in &layout.x_ticks {
             let x = layout.x_at(*place) + self.corner.x;
             self.painter.vline(x.round() + 0.5, area.y_range(), hairline);
             let at = pos2(x, area.bottom() + 4.0);
-            self.painter.text(at, Align2::CENTER_TOP, words, FontId::monospace(TEXT), theme.secondary);
+            self.painter.text(at, Align2::CENTER_TOP, words, FontId::monospace(TEXT_SIZE), theme.secondary);
         }
     }
 
@@ -337,8 +337,8 @@ impl Canvas<'_> {
     /// Axis words, reference lines with their labels, names, the scrub marker.
     fn draw_labels(&self) {
         let (layout, theme, area) = (self.layout, self.theme, self.area());
-        let small = FontId::proportional(TEXT);
-        let at = pos2(self.corner.x + 2.0, self.corner.y + ROW / 2.0);
+        let small = FontId::proportional(TEXT_SIZE);
+        let at = pos2(self.corner.x + 2.0, self.corner.y + ROW_HEIGHT / 2.0);
         self.painter.text(at, Align2::LEFT_CENTER, &layout.y_label, small.clone(), theme.secondary);
         let at = pos2(area.right() + layout.margins[1] - 4.0, area.bottom() + 4.0 + layout.x_label_drop);
         self.painter.text(at, Align2::RIGHT_TOP, &layout.x_label, small, theme.secondary);
@@ -364,7 +364,8 @@ impl Canvas<'_> {
         if words.is_empty() {
             return;
         }
-        let galley = self.painter.layout_no_wrap(words.to_owned(), FontId::proportional(TEXT), self.theme.secondary);
+        let font = FontId::proportional(TEXT_SIZE);
+        let galley = self.painter.layout_no_wrap(words.to_owned(), font, self.theme.secondary);
         let rect = move_inside(self.area(), align.anchor_size(at, galley.size()));
         self.painter.rect_filled(rect.expand2(vec2(3.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.8));
         self.painter.galley(rect.min, galley, self.theme.secondary);
@@ -379,8 +380,8 @@ impl Canvas<'_> {
         }
         self.painter.rect_filled(rect.expand2(vec2(3.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.8));
         for (i, row) in label.rows.iter().enumerate() {
-            let at = rect.min + vec2(0.0, i as f32 * (ROW - 1.0));
-            self.painter.text(at, Align2::LEFT_TOP, row, FontId::proportional(TEXT), self.theme.secondary);
+            let at = rect.min + vec2(0.0, i as f32 * (ROW_HEIGHT - 1.0));
+            self.painter.text(at, Align2::LEFT_TOP, row, FontId::proportional(TEXT_SIZE), self.theme.secondary);
         }
         if label.claim.is_some() {
             let stroke = egui::Stroke::new(1.0, self.theme.secondary);

@@ -4,7 +4,7 @@ use super::{Chart, ChartState, Data, Scale};
 
 /// The limits that were chosen for an axis, as positions on its scale; `None` if the range is empty.
 fn chosen_limits(wanted: Option<[f64; 2]>, scale: Scale) -> Option<[f64; 2]> {
-    let [a, b] = wanted?.map(|v| scale.place(v));
+    let [a, b] = wanted?.map(|v| scale.position(v));
     (a.is_finite() && b > a).then(|| resolvable([a, b], scale))
 }
 
@@ -14,14 +14,14 @@ pub(super) fn x_limits(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [
         return ends;
     }
     let mut ends = Extremes::default();
-    chart.x.include.iter().for_each(|v| ends.take(scale.place(*v)));
+    chart.x.include.iter().for_each(|v| ends.take(scale.position(*v)));
     let mut each = |data: &Data<'_>| match data {
         Data::Curve(c) => {
             // a log axis cannot show step 0, so that it begins at the first later step
             let first = c.points(u64::from(scale == Scale::Log), u64::MAX).next().map(|p| p.0);
-            [first, c.last_step()].into_iter().flatten().for_each(|s| ends.take(scale.place(s as f64)));
+            [first, c.last_step()].into_iter().flatten().for_each(|s| ends.take(scale.position(s as f64)));
         }
-        Data::Points(p) => p.iter().for_each(|p| ends.take(scale.place(p[0]))),
+        Data::Points(p) => p.iter().for_each(|p| ends.take(scale.position(p[0]))),
     };
     chart.lines.iter().for_each(|line| line.for_each_data(&mut each));
     let is_drawn = chart.lines.iter().any(|line| !line.data.is_empty());
@@ -43,20 +43,20 @@ pub(super) fn y_limits(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [
     let slack = 1e-9 * x[0].abs().max(x[1].abs());
     let x = [x[0] - slack, x[1] + slack];
     let mut ends = Extremes::default();
-    chart.y.include.iter().for_each(|v| ends.take(scale.place(*v)));
+    chart.y.include.iter().for_each(|v| ends.take(scale.position(*v)));
     let mut each = |data: &Data<'_>| match data {
         Data::Curve(c) => {
             let extent = c.extent(x[0].max(0.0).ceil() as u64, x[1].max(0.0).floor() as u64);
             if scale == Scale::Log && extent.min <= 0.0 {
-                // The smallest value that has a place needs the points themselves.
-                c.points(x[0].max(0.0) as u64, x[1].max(0.0) as u64).for_each(|p| ends.take(scale.place(p.1)));
+                // The extent holds no smallest positive value, which alone has a position on a logarithmic axis.
+                c.points(x[0].max(0.0) as u64, x[1].max(0.0) as u64).for_each(|p| ends.take(scale.position(p.1)));
             } else {
-                ends.take(scale.place(extent.min));
-                ends.take(scale.place(extent.max));
+                ends.take(scale.position(extent.min));
+                ends.take(scale.position(extent.max));
             }
         }
         Data::Points(p) => {
-            p.iter().filter(|p| (x[0]..=x[1]).contains(&p[0])).for_each(|p| ends.take(scale.place(p[1])));
+            p.iter().filter(|p| (x[0]..=x[1]).contains(&p[0])).for_each(|p| ends.take(scale.position(p[1])));
         }
     };
     chart.lines.iter().filter(|line| !state.hides(line)).for_each(|line| line.for_each_data(&mut each));
@@ -65,9 +65,9 @@ pub(super) fn y_limits(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [
         each(&band.high);
     }
     if ends.is_empty() {
-        // Between two points: the line that joins them is in sight.
+        // Between two points: the line that joins them is visible.
         for line in &chart.lines {
-            around(&line.data, x).for_each(|v| ends.take(scale.place(v)));
+            around(&line.data, x).for_each(|v| ends.take(scale.position(v)));
         }
     }
     ends.limits(0.06, scale)

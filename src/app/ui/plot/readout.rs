@@ -6,7 +6,7 @@ use eframe::egui::{self, FontId, Galley, Painter, Rect, StrokeKind, pos2, vec2};
 
 use super::{
     ChartState, Line,
-    geometry::{ROW, SWATCH, TEXT},
+    geometry::{ROW_HEIGHT, SWATCH_WIDTH, TEXT_SIZE},
     layout::{nearest_x, value_before},
     mark::paint_swatch,
     paint::Canvas,
@@ -21,7 +21,7 @@ struct ReadoutRow<'a> {
 }
 
 impl Line<'_> {
-    /// The name of its values; it mentions smoothing.
+    /// The label of the line's values, which says if they are smoothed.
     pub fn values_label(&self) -> String {
         format!("{}{}", self.label, if self.is_smoothed { ", smoothed" } else { "" })
     }
@@ -31,7 +31,7 @@ impl Canvas<'_> {
     /// The line under the pointer, a dot on each line, and all their values in one box.
     /// The box is painted by `over`, which lies above all tiles.
     pub(super) fn cursor(&self, x: f64, over: Option<&Painter>, state: &ChartState) {
-        // a point at an end of the axis is in sight, however its position is rounded
+        // a point at an end of the axis is visible, however its position is rounded
         let (layout, theme, area) = (self.layout, self.theme, self.area().expand(0.5));
         let place = |x: f64| layout.x_of(x) + self.corner.x;
         let read_lines = || self.chart.lines.iter().filter(|l| !l.faint && !state.hides(l));
@@ -79,16 +79,17 @@ impl Canvas<'_> {
     fn readout(&self, over: &Painter, at_x: f32, head: &str, rows: &[ReadoutRow<'_>]) {
         let (theme, screen) = (self.theme, over.ctx().content_rect().shrink(4.0));
         let words = |t: &str, font: FontId, colour| over.layout_no_wrap(t.to_owned(), font, colour);
-        let labels: Vec<_> = rows.iter().map(|r| words(&r.label, FontId::proportional(TEXT), theme.text)).collect();
-        let figures: Vec<_> = rows.iter().map(|r| words(&r.value, FontId::monospace(TEXT), theme.text)).collect();
-        let head = words(head, FontId::monospace(TEXT), theme.secondary);
+        let labels: Vec<_> =
+            rows.iter().map(|r| words(&r.label, FontId::proportional(TEXT_SIZE), theme.text)).collect();
+        let figures: Vec<_> = rows.iter().map(|r| words(&r.value, FontId::monospace(TEXT_SIZE), theme.text)).collect();
+        let head = words(head, FontId::monospace(TEXT_SIZE), theme.secondary);
         let widest = |all: &[Arc<Galley>]| all.iter().map(|g| g.size().x).fold(0.0, f32::max);
-        let column = SWATCH + 4.0 + widest(&labels) + 12.0 + widest(&figures);
-        let high = (((screen.height() - 12.0) / ROW).floor() as usize).saturating_sub(1).max(1);
+        let column = SWATCH_WIDTH + 4.0 + widest(&labels) + 12.0 + widest(&figures);
+        let high = (((screen.height() - 12.0) / ROW_HEIGHT).floor() as usize).saturating_sub(1).max(1);
         let columns = rows.len().div_ceil(high).max(1);
         let high = rows.len().div_ceil(columns);
         let width = (column * columns as f32 + 16.0 * (columns - 1) as f32).max(head.size().x) + 16.0;
-        let size = vec2(width, 12.0 + ROW * (high + 1) as f32);
+        let size = vec2(width, 12.0 + ROW_HEIGHT * (high + 1) as f32);
         let right = at_x + 12.0 + width <= screen.right() || at_x - 12.0 - width < screen.left();
         let left = if right { at_x + 12.0 } else { at_x - 12.0 - width };
         let max = screen.max - size;
@@ -97,13 +98,13 @@ impl Canvas<'_> {
         let ground = theme.panel.gamma_multiply(0.95);
         over.rect(box_rect, 6.0, ground, egui::Stroke::new(1.0, theme.line), StrokeKind::Inside);
         let centre = |g: &Galley, x: f32, y: f32| pos2(x, y - g.size().y / 2.0);
-        let (left, first) = (box_rect.left() + 8.0, box_rect.top() + 6.0 + ROW / 2.0);
+        let (left, first) = (box_rect.left() + 8.0, box_rect.top() + 6.0 + ROW_HEIGHT / 2.0);
         over.galley(centre(&head, left, first), head.clone(), theme.secondary);
         for (i, ((row, label), figure)) in rows.iter().zip(labels).zip(figures).enumerate() {
             let x = left + (i / high.max(1)) as f32 * (column + 16.0);
-            let y = first + ROW * (i % high.max(1) + 1) as f32;
+            let y = first + ROW_HEIGHT * (i % high.max(1) + 1) as f32;
             paint_swatch(over, pos2(x, y), row.line.stroke, row.line.colour);
-            over.galley(centre(&label, x + SWATCH + 4.0, y), label, theme.text);
+            over.galley(centre(&label, x + SWATCH_WIDTH + 4.0, y), label, theme.text);
             let end = if columns == 1 { box_rect.right() - 8.0 } else { x + column };
             over.galley(centre(&figure, end - figure.size().x, y), figure, theme.text);
         }

@@ -12,7 +12,7 @@ pub enum Scale {
 
 impl Scale {
     /// Value -> position on the axis; NaN where it has none.
-    pub fn place(self, value: f64) -> f64 {
+    pub fn position(self, value: f64) -> f64 {
         match self {
             Scale::Linear if value.is_finite() => value,
             Scale::Log if value > 0.0 && value.is_finite() => value.log10(),
@@ -60,7 +60,7 @@ pub fn thin_tick_labels(ticks: &mut [(f64, String)], span: impl Fn(&(f64, String
 /// The largest span that is divided directly; a larger one is first divided by a thousand.
 const MAX_PLAIN_SPAN: f64 = 1e300;
 /// Numbers of this size and larger are written with a power of ten.
-const HUGE: f64 = 1e12;
+const MIN_POWER_OF_TEN: f64 = 1e12;
 
 /// 1, 2 or 5 times a power of ten: the step whose number of ticks over `span` is nearest `wanted`.
 fn nice_step(span: f64, wanted: usize) -> f64 {
@@ -145,7 +145,7 @@ fn tick_label(value: f64, step: f64, largest: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    if !(1e-3..HUGE).contains(&largest) {
+    if !(1e-3..MIN_POWER_OF_TEN).contains(&largest) {
         let digits = (largest.log10().floor() - (step.log10() + 1e-9).floor()).clamp(1.0, 12.0);
         return trim_exponent(value, digits as usize);
     }
@@ -253,7 +253,7 @@ mod tests {
                 assert!((2..=2 * wanted + 1).contains(&ticks.len()), "{from} to {to}, {wanted} wanted: {ticks:?}");
             }
         }
-        assert!(Scale::Log.place(0.0).is_nan() && Scale::Log.place(-1.0).is_nan());
+        assert!(Scale::Log.position(0.0).is_nan() && Scale::Log.position(-1.0).is_nan());
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! The one writer of SVG: shapes and words at places in points.
+//! Writes SVG, for all charts and pictures: shapes and text at positions in points.
 
 use std::fmt::{Display, Formatter, Result, Write as _};
 
 use eframe::egui::{Color32, Pos2, Rect, Stroke, Vec2};
 
-use super::geometry::TEXT;
+use super::geometry::TEXT_SIZE;
 
 /// A drawing under construction.
 pub struct Svg {
@@ -97,7 +97,8 @@ impl Svg {
         let _ = write!(
             out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
-             font-family=\"sans-serif\" font-size=\"{TEXT}\">\n<title>{}</title>\n<rect width=\"{w}\" height=\"{h}\"{}/>\n",
+             font-family=\"sans-serif\" font-size=\"{TEXT_SIZE}\">\n<title>{}</title>\n\
+             <rect width=\"{w}\" height=\"{h}\"{}/>\n",
             escape(name),
             Paint::fill(ground),
             w = size.x,
@@ -107,7 +108,7 @@ impl Svg {
     }
 
     /// A whole drawing as a part of this one, scaled down into `room`. `nth` separates the clips of parts' plots.
-    pub fn part(&mut self, room: Rect, drawing: &str, nth: usize) {
+    pub fn add_drawing(&mut self, room: Rect, drawing: &str, nth: usize) {
         let Some((head, rest)) = drawing.split_once('>') else { return };
         let Some([w, h]) = size_in(head) else { return };
         let rest = rest.replace("\"plot\"", &format!("\"plot{nth}\"")).replace("#plot)", &format!("#plot{nth})"));
@@ -136,7 +137,7 @@ impl Svg {
         self.path(&ends, false, paint);
     }
 
-    /// Straight from point to point.
+    /// Adds straight segments between points, closed to a polygon if `is_closed`.
     pub fn path(&mut self, points: &[Pos2], is_closed: bool, paint: Paint) {
         if points.len() < 2 {
             return;
@@ -203,7 +204,7 @@ pub fn escape(words: &str) -> String {
     quick_xml::escape::partial_escape(words.as_str()).into_owned()
 }
 
-/// "#rrggbb".
+/// For example "#rrggbb".
 pub fn hex(c: Color32) -> String {
     format!("#{:02x}{:02x}{:02x}", c.r(), c.g(), c.b())
 }

@@ -62,7 +62,7 @@ pub fn begin_tile(ctx: &Context, tile: u64) {
 
 /// Ends what [`begin_tile`] began, and notes the room that the view had and the size of what it drew.
 pub fn end_tile(ctx: &Context, room: Vec2, content: Vec2) {
-    note(ctx, |drawn, tile| drawn.tiles.push(DrawnTile { tile, room, content }));
+    note_drawn(ctx, |drawn, tile| drawn.tiles.push(DrawnTile { tile, room, content }));
     ctx.data_mut(|d| d.insert_temp(Id::unique(CURRENT_TILE_KEY), None::<u64>));
 }
 
@@ -76,7 +76,7 @@ pub(super) fn current_tile(ctx: &Context) -> Option<u64> {
 struct Picture {
     /// The last pass in which it was noted how much height lacks, and that height.
     pass: u64,
-    lacking: f32,
+    missing_height: f32,
 }
 
 fn picture(ctx: &Context) -> Option<Picture> {
@@ -85,7 +85,7 @@ fn picture(ctx: &Context) -> Option<Picture> {
 
 /// Marks this context as one that draws a picture for a file, where nothing can be scrolled.
 pub fn begin_picture(ctx: &Context) {
-    ctx.data_mut(|d| d.insert_temp(Id::unique(PICTURE_KEY), Picture { pass: 0, lacking: 0.0 }));
+    ctx.data_mut(|d| d.insert_temp(Id::unique(PICTURE_KEY), Picture { pass: 0, missing_height: 0.0 }));
 }
 
 pub(super) fn is_picture(ctx: &Context) -> bool {
@@ -96,14 +96,14 @@ pub(super) fn is_picture(ctx: &Context) -> bool {
 pub fn note_lacking(ctx: &Context, height: f32) {
     if is_picture(ctx) {
         let (pass, lacking) = (ctx.cumulative_pass_nr(), height.max(missing_height(ctx)));
-        ctx.data_mut(|d| d.insert_temp(Id::unique(PICTURE_KEY), Picture { pass, lacking }));
+        ctx.data_mut(|d| d.insert_temp(Id::unique(PICTURE_KEY), Picture { pass, missing_height: lacking }));
     }
 }
 
 /// The height by which a picture is too low in this pass, points.
 pub fn missing_height(ctx: &Context) -> f32 {
     let pass = ctx.cumulative_pass_nr();
-    picture(ctx).filter(|noted| noted.pass == pass).map_or(0.0, |noted| noted.lacking)
+    picture(ctx).filter(|noted| noted.pass == pass).map_or(0.0, |noted| noted.missing_height)
 }
 
 /// Shows the rows of a table or of bars in a scroll area. A picture, which cannot be scrolled, grows by the rows without room.
@@ -128,12 +128,12 @@ pub fn note_canvas(ui: &Ui, name: &str, area: Rect) {
 
 fn note_picture(ui: &Ui, name: &str, area: Rect, list: fn(&mut DrawnTiles) -> &mut Vec<DrawnPlot>) {
     let in_sight = area.intersect(ui.clip_rect());
-    note(ui.ctx(), |drawn, tile| list(drawn).push(DrawnPlot { tile, chart: name.to_owned(), area, in_sight }));
+    note_drawn(ui.ctx(), |drawn, tile| list(drawn).push(DrawnPlot { tile, chart: name.to_owned(), area, in_sight }));
 }
 
-/// Notes how wide a table that scrolls by itself is, and how much of that is in sight.
+/// Notes how wide a table that scrolls by itself is, and how much of that is visible.
 pub fn note_table(ctx: &Context, table: &'static str, room: f32, content: f32) {
-    note(ctx, |drawn, tile| drawn.tables.push(DrawnTable { tile, table, room, content }));
+    note_drawn(ctx, |drawn, tile| drawn.tables.push(DrawnTable { tile, table, room, content }));
 }
 
 /// Notes from now on what is drawn in tiles, for [`drawn`] to measure. Unmeasured windows note nothing.
@@ -142,7 +142,7 @@ pub fn watch(ctx: &Context) {
 }
 
 /// Adds something to what is noted of the tile that is being drawn.
-fn note(ctx: &Context, add: impl FnOnce(&mut DrawnTiles, u64)) {
+fn note_drawn(ctx: &Context, add: impl FnOnce(&mut DrawnTiles, u64)) {
     let Some(tile) = current_tile(ctx) else { return };
     let pass = ctx.cumulative_pass_nr();
     ctx.data_mut(|d| {

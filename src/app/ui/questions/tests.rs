@@ -59,6 +59,13 @@ fn a_live_change_asks_for_another_answer_of_the_newest_model() {
     q.register(KEY, args(0.0), &mirror, &moment_at(40));
     mirror.apply(Event::Changed { step: 100, key: "model.gate".into(), value: Value::Float(2.0) });
     assert!(!due(&q, &mirror, Freshness::Steps(25), &moment_at(40)), "the past had its own setting");
+    q.register(KEY, args(0.0), &mirror, &moment(None));
+    let (key, value) = ("model.gate".to_owned(), Value::Float(3.0));
+    mirror.apply(Event::Set { step: 100, key: key.clone(), value: value.clone() });
+    assert!(due(&q, &mirror, Freshness::Steps(25), &moment(None)), "it holds before the record has it");
+    let request = q.register(KEY, args(0.0), &mirror, &moment(None));
+    mirror.apply(Event::Changed { step: 100, key, value });
+    assert!(q.matches_live_settings(request, &mirror), "the question itself made it part of the record");
 }
 
 #[test]
@@ -136,11 +143,11 @@ fn numbers_go_on_over_runs() {
     let mut q = Questions::default();
     let mut mirror = Mirror::default();
     assert_eq!(q.register(KEY, args(0.0), &mirror, &moment(None)), 1);
-    assert_eq!(q.number(), 2);
+    assert_eq!(q.next_number(), 2);
     assert_eq!((q.last_number(), q.request(KEY)), (2, Some(1)));
     mirror.last_request = 40;
     q.follow_run(&mirror);
-    assert_eq!(q.number(), 41, "a recorded question keeps its number");
+    assert_eq!(q.next_number(), 41, "a recorded question keeps its number");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::{
 /// A tile of this height, points, has room for a view with its controls, its sentence and its chart.
 const WHOLE_VIEW_HEIGHT: f32 = 450.0;
 /// A tile that is smaller than this share of the largest one counts as smaller than it.
-const AS_LARGE: f32 = 0.9;
+const LARGE_SHARE: f32 = 0.9;
 
 /// The arrangement of a lab's tiles that the page has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Arrangement {
     /// The one for an area of this size: as many tiles as are in it at their minimum size ([`plot::MIN_TILE_SIZE`]). A
     /// lab that has none side by side needs the whole width for each.
     pub fn for_room(panes: &[LabPane], room: Vec2) -> Self {
-        let mut places = places(panes);
+        let mut places = views_by_row(panes);
         let tall = places.remove(&None).map_or(0, |tall| tall.len());
         let (wide, high) = (tall + places.values().map(Vec::len).max().unwrap_or(0), places.len().max(1));
         let fitting = |room: f32, least: f32| ((room + GAP) / (least + GAP)) as usize;
@@ -52,7 +52,7 @@ impl Arrangement {
         let Some(own) = layout.root.and_then(|root| tile_size(&layout, root, view, room)) else { return self };
         let sizes = panes.iter().filter_map(|pane| tile_size(&layout, layout.root?, pane.view, room));
         let largest = sizes.map(|size| size.x * size.y).fold(0.0, f32::max);
-        let is_large = own.y >= WHOLE_VIEW_HEIGHT || own.x * own.y >= AS_LARGE * largest;
+        let is_large = own.y >= WHOLE_VIEW_HEIGHT || own.x * own.y >= LARGE_SHARE * largest;
         match is_large || room.x < 2.0 * plot::MIN_TILE_SIZE.x + GAP {
             true => self,
             false => Self::Grid { columns: 2, rows: 1 },
@@ -83,7 +83,7 @@ pub fn has_same_arrangement(a: &Layout, b: &Layout, with_sizes: bool) -> bool {
 }
 
 /// The views of the tiles by their row, the tall ones first, at `None`; the tabs of a tile are behind its first view.
-fn places(panes: &[LabPane]) -> BTreeMap<Option<usize>, Vec<Vec<&'static str>>> {
+fn views_by_row(panes: &[LabPane]) -> BTreeMap<Option<usize>, Vec<Vec<&'static str>>> {
     let mut places: BTreeMap<Option<usize>, Vec<Vec<&'static str>>> = BTreeMap::new();
     let mut row = None;
     for pane in panes {
@@ -107,7 +107,7 @@ pub fn initial(lab: &str, panes: &[LabPane], arrangement: Arrangement) -> Layout
     let mut tiles = Tiles::default();
     let mut insert = |view: &str| tiles.insert_pane(Pane { view: view.to_owned() });
     let mut places: BTreeMap<Option<usize>, Vec<Vec<TileId>>> = BTreeMap::new();
-    for (row, beside) in self::places(panes) {
+    for (row, beside) in self::views_by_row(panes) {
         let inserted = beside.into_iter().map(|tabs| tabs.into_iter().map(&mut insert).collect());
         places.insert(row, inserted.collect());
     }

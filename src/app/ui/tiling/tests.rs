@@ -43,20 +43,20 @@ fn closing_everything_leaves_a_page_that_can_be_filled() {
 #[test]
 fn a_tile_keeps_its_number_while_it_is_open() {
     let mut t = Tiling::new("x", &panes());
-    t.number();
+    t.assign_numbers();
     let of = |t: &Tiling| t.by_number().into_iter().map(|(n, _, view)| format!("{n}{view}")).collect::<Vec<_>>();
     assert_eq!(of(&t), ["1a", "2b", "3c"]);
     let before = t.tree.clone();
     let first = t.by_number()[0].1;
     t.close(first);
-    t.number();
+    t.assign_numbers();
     assert_eq!(of(&t), ["2b", "3c"], "the others keep theirs");
     t.replace(before);
-    t.number();
+    t.assign_numbers();
     assert_eq!(of(&t), ["1a", "2b", "3c"], "one that comes back has its own");
     t.close(first);
     t.show("d");
-    t.number();
+    t.assign_numbers();
     assert_eq!(of(&t), ["1d", "2b", "3c"], "a new one has the lowest that is free");
 }
 
@@ -74,7 +74,7 @@ fn views_in_front_are_restored_by_their_names() {
     t.show("d");
     let (id, _) = t.in_order().into_iter().find(|(_, v)| v == "a").unwrap();
     t.close(id);
-    t.selected = t.known("b");
+    t.selected = t.find_tile("b");
     t.show("e");
     assert_eq!(sorted(&t), ["d", "e"], "it stands in front of the selected tile");
     let mut again = Tiling::new("x", &panes);
@@ -95,17 +95,17 @@ fn a_view_from_the_list_opens_as_a_tab() {
     assert_eq!(t.in_order().len(), 3, "it is not open at first");
     t.bring_forward("d");
     assert_eq!((t.in_order().len(), t.in_front().len(), t.selected), (4, 3, None));
-    assert_eq!(t.tabs_with(t.known("a").unwrap()), [t.known("a").unwrap(), t.known("d").unwrap()]);
+    assert_eq!(t.tabs_with(t.find_tile("a").unwrap()), [t.find_tile("a").unwrap(), t.find_tile("d").unwrap()]);
     let before = t.tree.clone();
     t.bring_forward("d");
     assert!(t.tree == before);
-    t.selected = t.known("c");
+    t.selected = t.find_tile("c");
     t.show("e");
-    let e = t.known("e").unwrap();
-    assert_eq!((t.tabs_with(e), t.selected), (vec![t.known("c").unwrap(), e], Some(e)));
+    let e = t.find_tile("e").unwrap();
+    assert_eq!((t.tabs_with(e), t.selected), (vec![t.find_tile("c").unwrap(), e], Some(e)));
     t.maximised = Some(e);
     t.show("f");
-    assert_eq!((t.maximised, t.selected), (t.known("f"), t.known("f")), "the maximised tile makes room");
+    assert_eq!((t.maximised, t.selected), (t.find_tile("f"), t.find_tile("f")), "the maximised tile makes room");
     assert_eq!(t.in_front().len(), 3, "still three tiles");
     let mut t = Tiling::new("x", &panes[..1]);
     t.show("d");
@@ -120,7 +120,7 @@ fn a_tall_view_has_a_column_of_its_own() {
     let container = |id: TileId| t.tree.tiles.get_container(id).map(|c| (c.kind(), c.children_vec()));
     let (kind, columns) = container(t.tree.root.unwrap()).unwrap();
     assert_eq!((kind, columns.len()), (egui_tiles::ContainerKind::Horizontal, 2));
-    let known = |view: &str| t.known(view).unwrap();
+    let known = |view: &str| t.find_tile(view).unwrap();
     assert_eq!(container(columns[0]), Some((egui_tiles::ContainerKind::Tabs, vec![known("a"), known("b")])));
     assert_eq!(container(columns[1]), Some((egui_tiles::ContainerKind::Vertical, vec![known("c"), known("d")])));
 }
@@ -182,13 +182,13 @@ fn tabs_that_were_added_move_with_their_tile() {
     for first in [large, low, tiny] {
         let mut t = Tiling::new("x", &panes());
         t.fit("x", first);
-        t.number();
+        t.assign_numbers();
         t.show("e");
-        t.number();
+        t.assign_numbers();
         assert!(!t.fit("x", first), "it fits as it is");
         for room in [large, low, tiny, low, large] {
             t.fit("x", room);
-            t.number();
+            t.assign_numbers();
             let mut open: Vec<String> = t.in_order().into_iter().map(|(_, view)| view).collect();
             open.sort();
             assert_eq!(open, ["a", "b", "c", "e"], "{first} {room}");

@@ -10,7 +10,7 @@ pub struct Accuracy {
 }
 
 /// The title of the first preset of a lab whose text asks questions.
-fn asking_preset(lab: &str) -> Option<&'static str> {
+fn preset_with_questions(lab: &str) -> Option<&'static str> {
     let lab = labs::find(lab)?;
     let asks = |id: &str| lab.config(Some(id)).is_ok_and(|config| questions(&config).is_some());
     lab.presets.iter().find(|preset| asks(preset.id)).map(|preset| preset.title)
@@ -25,7 +25,7 @@ impl PanelView for Accuracy {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.tracked.follow(cx.mirror, channels::ACCURACY, 0.0);
         if self.asking.as_ref().is_none_or(|(lab, _)| *lab != cx.config.lab) {
-            self.asking = Some((cx.config.lab.clone(), asking_preset(&cx.config.lab)));
+            self.asking = Some((cx.config.lab.clone(), preset_with_questions(&cx.config.lab)));
         }
     }
 
@@ -35,7 +35,7 @@ impl PanelView for Accuracy {
         let run = cx.mirror.info.as_ref().map(|info| questions(&info.config));
         let mut chart = Chart::new("accuracy", Axis::steps(), y).empty(match (run.map(|q| q.is_some()), set.is_some()) {
             (Some(true), _) | (None, true) => {
-                cx.why_no_curve(
+                cx.no_curve_reason(
                     "No accuracy yet. It is measured on held-out windows while it trains: press Space.",
                     "This run has measured no accuracy: its models answer none of the questions.",
                 )

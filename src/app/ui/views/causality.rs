@@ -7,19 +7,19 @@ use crate::ui::{table::number_at, views::prelude::*};
 pub struct Causality {
     /// A sentence that the user typed; if it is empty, a held-out passage is asked about.
     text: String,
-    /// The replacement of the changed token, which is the selection shared by all views.
+    /// The token typed as replacement; the position it goes to is the selection shared by all views.
     replacement: KeyedCache<RunNumber, String>,
-    /// 1 where it was not moved.
+    /// The factor on the gate; `None` counts as 1.
     coupling_scale: Option<f64>,
     show_wrong: bool,
 }
 
-/// The names of the axis, and of the effect on the model as it is.
-const POSITION: &str = "position (tokens)";
-const OWN: &str = "this model";
+/// The label of the axis, and the legend entry for the effect on the unmodified model.
+const POSITION_LABEL: &str = "position (tokens)";
+const THIS_MODEL_LABEL: &str = "this model";
 
 /// Height of a line below the chart, and of the gap above them, points.
-const LINE: f32 = 18.0;
+const LINE_HEIGHT: f32 = 18.0;
 const GAP: f32 = 4.0;
 
 impl Causality {
@@ -66,13 +66,13 @@ impl Causality {
 }
 
 /// The positions before the change that move with the wrong upsampling.
-fn leak(causality: &measurements::Causality) -> Option<std::ops::Range<usize>> {
+fn leaking_positions(causality: &measurements::Causality) -> Option<std::ops::Range<usize>> {
     let leaky = causality.leaky_upsample.as_ref().filter(|l| l.before_max > 0.0)?;
     let first = leaky.delta.iter().position(|d| *d > 0.0)?;
     (first < causality.position).then_some(first..causality.position)
 }
 
-/// The name of the effect of the wrong upsampling, with the gate that it was measured through where that is another.
+/// The legend entry of the wrong upsampling, with the gate it was measured through if that differs from the model's.
 fn leaky_label(causality: &measurements::Causality, leaky: &LeakyUpsample) -> String {
     let mut label = "wrong upsample, floor(t/P)".to_owned();
     if leaky.gate != causality.effective_gate {
@@ -84,7 +84,7 @@ fn leaky_label(causality: &measurements::Causality, leaky: &LeakyUpsample) -> St
 /// Says whether the wrong upsampling leaks here, and where it would.
 fn leak_ui(ui: &mut Ui, cx: &ViewCx<'_>, causality: &measurements::Causality) {
     let Some(leaky) = &causality.leaky_upsample else { return };
-    let (words, colour) = match leak(causality) {
+    let (words, colour) = match leaking_positions(causality) {
         Some(leak) => {
             let (tokens, max) = (counted(leak.len(), "token"), value_label(leaky.before_max));
             let words =
@@ -112,9 +112,9 @@ impl PanelView for Causality {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let x = Axis::new(POSITION).integer_ticks();
+        let x = Axis::new(POSITION_LABEL).integer_ticks();
         let y = Axis::new("max |\u{394} logits|").log();
-        let mut chart = Chart::new("causality", x, y).empty(cx.why_nothing::<measurements::Causality>(
+        let mut chart = Chart::new("causality", x, y).empty(cx.empty_reason::<measurements::Causality>(
             "No answer yet. A fast-slow model is asked at once, as it stands: press Space.",
         ));
         let Some(causality) = cx.answered::<measurements::Causality>() else { return Panel::single(chart) };
@@ -125,12 +125,12 @@ impl PanelView for Causality {
             let label = leaky_label(causality.value, leaky);
             let line = Line::new(label, cx.theme.error, by_place(&leaky.delta)).stroke(Stroke::Stems);
             chart.add(line.short("wrong upsample"));
-            if let Some(leak) = leak(causality.value) {
+            if let Some(leak) = leaking_positions(causality.value) {
                 chart.vertical_span("leak", cx.theme.error, [leak.start as f64 - 0.5, leak.end as f64 - 0.5]);
             }
         }
         let colour = variant_colour(cx.mirror, causality.variant, cx.theme);
-        chart.add(Line::new(OWN, colour, by_place(&causality.delta)).stroke(Stroke::Stems));
+        chart.add(Line::new(THIS_MODEL_LABEL, colour, by_place(&causality.delta)).stroke(Stroke::Stems));
         if at > 0.0 {
             let max = causality.before_max;
             let label = if max == 0.0 { "0 exactly".to_owned() } else { format!("at most {}", value_label(max)) };
@@ -145,8 +145,8 @@ impl PanelView for Causality {
         let causality = cx.answered::<measurements::Causality>()?;
         let leaky = causality.leaky_upsample.as_ref();
         let leaky_label = leaky.map(|leaky| leaky_label(causality.value, leaky));
-        let heading = [POSITION, "token", "becomes"].map(str::to_owned).into_iter();
-        let mut table = Table::new(heading.chain(leaky_label).chain([OWN.to_owned()]));
+        let heading = [POSITION_LABEL, "token", "becomes"].map(str::to_owned).into_iter();
+        let mut table = Table::new(heading.chain(leaky_label).chain([THIS_MODEL_LABEL.to_owned()]));
         for at in 0..causality.delta.len() {
             let becomes = Some(&causality.replacement).filter(|_| at == causality.position);
             let words = [Some(&at.to_string()), causality.sample.tokens.get(at), becomes].map(optional_field);
@@ -171,7 +171,7 @@ impl PanelView for Causality {
         });
         let Some(causality) = answered else { return };
         let at = Self::position(cx).unwrap_or(causality.position);
-        let leaks = leak(causality.value);
+        let leaks = leaking_positions(causality.value);
         let pointed = token_strip_ui(ui, theme, &causality.sample.tokens, |i| TokenMark {
             ground: (i == at).then_some(theme.accent.gamma_multiply(0.3)),
             outline: match &leaks {
@@ -192,13 +192,13 @@ impl PanelView for Causality {
     fn height_below(&self, _ui: &Ui, cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
         match cx.answered::<measurements::Causality>() {
             None => 0.0,
-            Some(_) if room.y > 170.0 => 2.0 * LINE + GAP,
+            Some(_) if room.y > 170.0 => 2.0 * LINE_HEIGHT + GAP,
             Some(_) => GAP,
         }
     }
 
     fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, height: f32) {
-        let Some(causality) = cx.answered::<measurements::Causality>().filter(|_| height > LINE) else { return };
+        let Some(causality) = cx.answered::<measurements::Causality>().filter(|_| height > LINE_HEIGHT) else { return };
         for (when, likely) in [("before", &causality.predictions.original), ("after", &causality.predictions.edited)] {
             let text = RichText::new(format!("next, {when}: {}", likely_tokens_label(likely))).font(theme::numbers());
             ui.add(egui::Label::new(text.color(cx.theme.secondary)).truncate());

@@ -8,7 +8,7 @@ use crate::{
 /// Layers of the paper's dense baselines.
 const DENSE_LAYERS: f64 = 4.0;
 /// Steps over which the measured time is a median.
-const RECENT: u64 = 100;
+const RECENT_STEPS: u64 = 100;
 
 /// The terms of L_eq = n_pre + n_rounds (n_post + n_slow c), where c is the cost of a slow layer in fast ones.
 /// Those of c are multiplications per token of a fast layer, and of a slow layer if it ran at every token.
@@ -89,10 +89,10 @@ impl CostTerms {
     fn formulas(self) -> [String; 2] {
         let Self { n_pre, n_rounds, n_post, n_slow, pool, .. } = self;
         let [maps, attention] = self.shares();
-        let c = short(self.slow_layer());
+        let c = rounded(self.slow_layer());
         [
-            format!("c = {}/{pool} + {}/{pool}\u{b2} = {c}", short(maps), short(attention)),
-            format!("L_eq = {n_pre} + {n_rounds} ({n_post} + {n_slow} \u{b7} {c}) = {}", short(self.total())),
+            format!("c = {}/{pool} + {}/{pool}\u{b2} = {c}", rounded(maps), rounded(attention)),
+            format!("L_eq = {n_pre} + {n_rounds} ({n_post} + {n_slow} \u{b7} {c}) = {}", rounded(self.total())),
         ]
     }
 }
@@ -101,7 +101,7 @@ impl CostTerms {
 pub fn measured(mirror: &Mirror, step: u64) -> Vec<(SeedGroup, usize, f64)> {
     let median = |(place, group): (usize, SeedGroup)| {
         let curves = group.members.iter().filter_map(|v| mirror.curve(*v, channels::STEP_MS));
-        let ms = curves.flat_map(|curve| curve.points(step.saturating_sub(RECENT), step)).map(|(_, ms)| ms);
+        let ms = curves.flat_map(|curve| curve.points(step.saturating_sub(RECENT_STEPS), step)).map(|(_, ms)| ms);
         let median = upper_quantile(ms.filter(|ms| ms.is_finite()).collect(), 0.5)?;
         Some((group, place, median))
     };
@@ -112,7 +112,7 @@ pub fn measured(mirror: &Mirror, step: u64) -> Vec<(SeedGroup, usize, f64)> {
 pub struct Cost;
 
 /// Four digits at most, and no zeros at the end.
-fn short(value: f64) -> String {
+fn rounded(value: f64) -> String {
     let words = value_label(value);
     if words.contains('.') { words.trim_end_matches('0').trim_end_matches('.').to_owned() } else { words }
 }
@@ -133,13 +133,13 @@ impl Bar {
 }
 
 const BAR_HEIGHT: f32 = 18.0;
-const PITCH: f32 = 28.0;
+const ROW_PITCH: f32 = 28.0;
 
 /// Bars on a common scale from zero; the claim whose name was clicked.
 fn bars_ui(ui: &mut Ui, theme: &Theme, head: &str, bars: &[Bar]) -> Option<&'static str> {
     let width = ui.available_width();
     let items: Vec<String> = bars.iter().map(|b| format!("{} {}", b.name, b.words)).collect();
-    let (size, name) = (vec2(width, 22.0 + PITCH * bars.len() as f32), format!("{head}: {}", items.join(", ")));
+    let (size, name) = (vec2(width, 22.0 + ROW_PITCH * bars.len() as f32), format!("{head}: {}", items.join(", ")));
     let (rect, _, painter) = canvas_ui(ui, size, Sense::hover(), name);
     let (small, mono) = (theme::small(), theme::numbers());
     painter.text(rect.min, Align2::LEFT_TOP, head, small, theme.secondary);
@@ -150,7 +150,7 @@ fn bars_ui(ui: &mut Ui, theme: &Theme, head: &str, bars: &[Bar]) -> Option<&'sta
     let room = (width - name_width - words_width).max(20.0);
     let mut asked = None;
     for (i, bar) in bars.iter().enumerate() {
-        let y = rect.top() + 22.0 + i as f32 * PITCH + PITCH / 2.0;
+        let y = rect.top() + 22.0 + i as f32 * ROW_PITCH + ROW_PITCH / 2.0;
         let at = pos2(rect.left(), y);
         let name = painter.text(at, Align2::LEFT_CENTER, &bar.name, FontId::proportional(14.0), theme.text);
         if let Some(claim) = bar.claim {
@@ -190,11 +190,11 @@ impl View for Cost {
                 }
                 ui.add_space(4.0);
                 let own = vec![(p.fast(), theme.fast), (p.slow(), theme.slow)];
-                let grey = |name: &str, layers: f64| Bar::new(name, vec![(layers, theme.secondary)], short(layers));
+                let grey = |name: &str, layers: f64| Bar::new(name, vec![(layers, theme.secondary)], rounded(layers));
                 let mut by_paper = grey("by the paper, c = 1/P\u{b2}", p.total_of_paper());
                 by_paper.claim = Some("A6");
-                let bars = [Bar::new("fast-slow", own, short(p.total())), by_paper, grey("dense", DENSE_LAYERS)];
-                let head = format!("layers of full length: fast {}, slow {}", short(p.fast()), short(p.slow()));
+                let bars = [Bar::new("fast-slow", own, rounded(p.total())), by_paper, grey("dense", DENSE_LAYERS)];
+                let head = format!("layers of full length: fast {}, slow {}", rounded(p.fast()), rounded(p.slow()));
                 asked = bars_ui(ui, theme, &head, &bars);
             }
             ui.add_space(8.0);
@@ -206,7 +206,7 @@ impl View for Cost {
                     Bar::new(&group.label, vec![(*ms, group.colour(*place, theme))], format!("{ms:.1} ms"))
                 };
                 let bars: Vec<Bar> = measured.iter().map(bar).collect();
-                let steps = counted(RECENT.min(cx.step) as usize, "training step");
+                let steps = counted(RECENT_STEPS.min(cx.step) as usize, "training step");
                 bars_ui(ui, theme, &format!("measured, median of the last {steps}"), &bars);
             }
         });

@@ -18,7 +18,7 @@ impl PanelView for EquilibriumSolves {
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let y = Axis::new("residual of the last solve").log();
-        let mut residual = cx.training_chart("equilibrium solves", y).empty(cx.why_no_curve(
+        let mut residual = cx.training_chart("equilibrium solves", y).empty(cx.no_curve_reason(
             "No solve yet. Turn a variant on that solves for its fast state, such as \u{201c}With DEQ\u{201d}, and \
              press Space.",
             "No variant of this run solves for its fast state.",

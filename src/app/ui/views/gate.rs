@@ -29,7 +29,7 @@ fn entropy_chart<'a>(cx: &ViewCx<'a>) -> Option<Chart<'a>> {
     Some(chart)
 }
 
-/// "+0.31 (rotated -0.01 ± 0.05, p 0.002)".
+/// For example "+0.31 (rotated -0.01 ± 0.05, p 0.002)".
 fn correlation_label(c: RankCorrelation) -> String {
     let [rho, rotated] = [c.rho, c.null_mean].map(|rho| number::signed(rho, 2));
     format!("{rho} (rotated {rotated} \u{b1} {:.2}, p {})", c.null_sd, number::p_label(c.p))
@@ -56,7 +56,7 @@ impl PanelView for Gate {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let each = SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() };
         let y = Axis::new("tanh(\u{3b3})").include(&[-1.3 * PAPER_BAND, 1.3 * PAPER_BAND]);
-        let mut gate = cx.training_chart("gate", y).empty(cx.why_no_curve(
+        let mut gate = cx.training_chart("gate", y).empty(cx.no_curve_reason(
             "No gate yet. Press Space: \u{3b3} leaves zero with the first step, where the variant is coupled.",
             "No variant of this run has a gate.",
         ));

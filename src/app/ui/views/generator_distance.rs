@@ -7,7 +7,7 @@ pub(super) const UNMEASURED_BLOCK: &str = "Not measured yet. It is asked of a fa
                                            gate, or here with the preset \u{201c}A trained block\u{201d}, or open a \
                                            run of either (Ctrl O).";
 /// Column sums of the paper's random map of 12 states (arXiv 2606.16730, remark 30).
-const PAPER: [f64; 2] = [0.892, 1.096];
+const PAPER_COLUMN_SUMS: [f64; 2] = [0.892, 1.096];
 
 #[derive(Default)]
 pub struct GeneratorDistanceView;
@@ -35,10 +35,10 @@ fn sentence(m: &GeneratorDistance) -> String {
 }
 
 impl GeneratorDistanceView {
-    fn sums<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
+    fn column_sums_chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let x = Axis::new("channel, by column sum").integer_ticks();
-        let y = Axis::new("column sum of I + J").include(&[1.0, PAPER[0], PAPER[1]]);
-        let mut chart = Chart::new("column sums", x, y).empty(cx.why_nothing::<GeneratorDistance>(UNMEASURED_BLOCK));
+        let y = Axis::new("column sum of I + J").include(&[1.0, PAPER_COLUMN_SUMS[0], PAPER_COLUMN_SUMS[1]]);
+        let mut chart = Chart::new("column sums", x, y).empty(cx.empty_reason::<GeneratorDistance>(UNMEASURED_BLOCK));
         let Some(m) = cx.measured_in_focus::<GeneratorDistance>() else { return chart };
         let points = by_place(&sorted(m.value));
         chart.x = chart.x.include(&[-2.0, points.len() as f64 + 1.0]);
@@ -48,12 +48,12 @@ impl GeneratorDistanceView {
         if null.smallest.is_finite() && null.largest.is_finite() {
             chart.horizontal_span("entries in random places", cx.theme.secondary, [null.smallest, null.largest]);
         }
-        chart.horizontal_span("paper\u{2019}s random map", cx.theme.warm, PAPER).claim = Some("A16");
+        chart.horizontal_span("paper\u{2019}s random map", cx.theme.warm, PAPER_COLUMN_SUMS).claim = Some("A16");
         chart.horizontal_line("generator", 1.0);
         chart
     }
 
-    fn distances<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
+    fn distances_chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("|J \u{2212} nearest generator| / |J|").include(&[0.0, 1.0]);
         let mut chart = cx.training_chart("distance from a generator", y);
         chart.empty = "Measured at one step only so far.".to_owned();
@@ -77,10 +77,10 @@ impl PanelView for GeneratorDistanceView {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        vec![Panel::new(Self::sums(cx), 0.5), Panel::new(Self::distances(cx), 0.5)]
+        vec![Panel::new(Self::column_sums_chart(cx), 0.5), Panel::new(Self::distances_chart(cx), 0.5)]
     }
 
-    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn explanation_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if let Some(m) = cx.measured_in_focus::<GeneratorDistance>() {
             wrapped_ui(ui, sentence(m.value), cx.theme.text);
         }

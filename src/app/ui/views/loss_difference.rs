@@ -4,9 +4,9 @@ use super::losses::with_loss_unit;
 use crate::ui::{plot::Smoothed, seed_series::Spread, views::prelude::*};
 
 /// The decay of the exponential mean per point; its variance equals that of a plain mean of 48 points.
-const WEIGHT: f64 = 0.92;
+const SMOOTHING_WEIGHT: f64 = 0.92;
 /// The deviation at a point is that of its value and of up to this many before it, so that a new point changes none.
-const BEFORE: usize = 49;
+const SPREAD_POINTS: usize = 49;
 
 /// One curve minus another at the steps they share, as both grow.
 #[derive(Debug, Clone, Default)]
@@ -50,18 +50,18 @@ impl MeanBand {
         if self.data_id != source.data_id() {
             *self = Self { data_id: source.data_id(), ..Self::default() };
         }
-        self.mean.follow(source, WEIGHT);
+        self.mean.follow(source, SMOOTHING_WEIGHT);
         let [below, above] = &mut self.edges;
         for place in below.len()..source.len() {
             let Some((step, value)) = source.point(place) else { break };
-            let up_to = (place.saturating_sub(BEFORE)..=place).filter_map(|i| source.point(i));
+            let up_to = (place.saturating_sub(SPREAD_POINTS)..=place).filter_map(|i| source.point(i));
             let finite: Vec<f64> = up_to.map(|(_, value)| value).filter(|value| value.is_finite()).collect();
             let (_, sd) = mean_sd(&finite);
             below.push(step, value - sd);
             above.push(step, value + sd);
         }
-        self.low.follow(below, WEIGHT);
-        self.high.follow(above, WEIGHT);
+        self.low.follow(below, SMOOTHING_WEIGHT);
+        self.high.follow(above, SMOOTHING_WEIGHT);
     }
 }
 
@@ -122,7 +122,7 @@ impl PanelView for LossDifference {
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let y = Axis::new(with_loss_unit("loss difference", cx)).include(&[0.0]);
-        let mut chart = Chart::new("loss difference", Axis::steps(), y).empty(cx.why_no_curve(
+        let mut chart = Chart::new("loss difference", Axis::steps(), y).empty(cx.no_curve_reason(
             "No difference to show. It needs two variants trained on the same batches: turn on coupled and frozen, \
              and press Space.",
             "No difference to show: it needs two variants that are trained on the same batches.",
@@ -161,7 +161,10 @@ impl PanelView for LossDifference {
         let seeds = self.contrasts(cx.mirror).iter().map(|c| c.pairs.len()).max().unwrap_or(0);
         let band = match seeds {
             0 => String::new(),
-            1 => format!(", one seed: averaged over neighbouring steps, band \u{b1}1 sd of {} points", BEFORE + 1),
+            1 => {
+                let points = SPREAD_POINTS + 1;
+                format!(", one seed: averaged over neighbouring steps, band \u{b1}1 sd of {points} points")
+            }
             n => format!(", averaged over neighbouring steps, band \u{b1}1 sd over {n} seeds"),
         };
         cx.subtitle(&format!("{what}{band}"))

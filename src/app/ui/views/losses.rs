@@ -48,7 +48,7 @@ impl PanelView for Losses {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let (shown, is_both) = (self.shown, self.shown == LossChoice::Both);
         let y = Axis::new(with_loss_unit("loss", cx));
-        let mut chart = Chart::new("losses", Axis::steps(), y).empty(cx.why_no_curve(
+        let mut chart = Chart::new("losses", Axis::steps(), y).empty(cx.no_curve_reason(
             "No losses yet. Press Space to train; the first step appears at once.",
             "This run has recorded no loss.",
         ));

@@ -4,7 +4,9 @@ use super::task::task_ui;
 use crate::{telemetry::measurements::NextTokens as Likely, ui::views::prelude::*};
 
 /// Width below which variants are under one another, points.
-const COLUMN: f32 = 190.0;
+const MIN_COLUMN_WIDTH: f32 = 190.0;
+/// Width of the scroll bar of a tile over its view, points: while the pointer is on it, it is wider than its margin.
+const SCROLL_BAR_WIDTH: f32 = 6.0;
 
 #[derive(Default)]
 pub struct NextTokens {
@@ -49,6 +51,10 @@ impl View for NextTokens {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let measured = self.measured(cx);
+        if cx.has_controls {
+            // the digits are at the right edge, and a picture is not scrolled
+            ui.set_max_width(ui.available_width() - SCROLL_BAR_WIDTH);
+        }
         ui.spacing_mut().item_spacing.y = 4.0;
         if !cx.is_trained_elsewhere() {
             cx.controls_ui(ui, |ui, _| {
@@ -68,7 +74,7 @@ impl View for NextTokens {
         if let Some(truth) = &first.truth {
             note_ui(ui, cx.theme, format!("the text goes on with \u{201c}{truth}\u{201d} (\u{2713})"));
         }
-        let fit = ((ui.available_width() / COLUMN).floor() as usize).clamp(1, measured.len());
+        let fit = ((ui.available_width() / MIN_COLUMN_WIDTH).floor() as usize).clamp(1, measured.len());
         for row in measured.chunks(fit) {
             ui.columns(fit, |columns| {
                 for (ui, measured) in columns.iter_mut().zip(row) {

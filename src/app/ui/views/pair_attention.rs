@@ -59,7 +59,7 @@ fn choice_ui(ui: &mut Ui, chosen: &mut bool, words: [&str; 2]) {
     [false, true].into_iter().zip(words).for_each(|(choice, words)| _ = ui.selectable_value(chosen, choice, words));
 }
 
-/// "layer 2" for a path that holds no more than the layer's number.
+/// Names a layer "layer 2" if its path holds only the number, and by its whole path otherwise.
 fn layer_name(path: &str) -> String {
     path.strip_prefix("layers.").map_or_else(|| path.to_owned(), |place| format!("layer {place}"))
 }
@@ -79,7 +79,7 @@ impl PanelView for PairAttention {
         let to = if self.to_key { "attention to the key" } else { "attention to the value" };
         let chart = cx.training_chart("pair attention", Axis::new(to).include(&[0.0]));
         let mut chart = chart.empty(match questions(cx.run_config()) {
-            Some(_) => cx.why_nothing::<Measured>(
+            Some(_) => cx.empty_reason::<Measured>(
                 "Not measured yet. It is asked of held-out examples while it trains: press Space.",
             ),
             None => "No pairs here: this text asks for none. Associative recall does, such as the corpus mqar_easy."

@@ -22,7 +22,7 @@ impl PanelView for PositionLosses {
         let y = if self.is_perplexity { "perplexity" } else { "held-out loss (nats per token)" };
         let mut chart =
             Chart::new("loss by position", Axis::new("tokens read before").log(), Axis::new(y))
-                .empty(cx.why_nothing::<Measured>(
+                .empty(cx.empty_reason::<Measured>(
                 "Not measured yet. Held-out texts of four windows are read at the start and as it trains: press Space. \
                  Tasks have no such texts.",
             ));
@@ -37,7 +37,7 @@ impl PanelView for PositionLosses {
             let (mut means, mut low, mut high) = (vec![], vec![], vec![]);
             let reach = standard_errors(first.texts, CONFIDENCE);
             for (bin, edge) in first.edges.windows(2).enumerate() {
-                // The geometric middle of a bin whose first place has no token before it.
+                // The geometric mean of the bin's bounds, where the lower bound is moved up by 1 so that it is never 0.
                 let x = ((edge[0] as f64 + 1.0) * edge[1] as f64).sqrt();
                 let of = |list: fn(&Measured) -> &Vec<f64>| -> Vec<f64> {
                     seeds.iter().filter_map(|m| list(m.value).get(bin).copied()).collect()

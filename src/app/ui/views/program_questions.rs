@@ -20,7 +20,7 @@ const WAIT_REASONS: [&str; 2] = [
     ", and it has not answered: it does so once the thing is done, so that its steps are long or it runs no more",
 ];
 /// The questions that a run of Orrery itself may allow.
-const OWN_ASKS: [&str; 3] = [asks::PAUSE, asks::SAVE, asks::SCALE_LR];
+const OWN_QUESTIONS: [&str; 3] = [asks::PAUSE, asks::SAVE, asks::SCALE_LR];
 /// The largest width of the fields, points.
 const MAX_FIELD: f32 = 420.0;
 
@@ -46,7 +46,7 @@ struct SentQuestion {
     request: u64,
     /// The window's clock when it was sent, seconds.
     since: f64,
-    /// The time of day then.
+    /// The time of day when it was sent.
     at: jiff::civil::Time,
 }
 
@@ -124,7 +124,7 @@ fn why_unanswered(cx: &ViewCx<'_>, info: &RunInfo) -> Option<&'static str> {
 
 /// The text for what a run of Orrery's own does not allow, and what would allow it; `None` where it allows everything.
 fn not_allowed(info: &RunInfo) -> Option<String> {
-    let lacking: Vec<&str> = OWN_ASKS.into_iter().filter(|ask| !asks::is_allowed(&info.asks, ask)).collect();
+    let lacking: Vec<&str> = OWN_QUESTIONS.into_iter().filter(|ask| !asks::is_allowed(&info.asks, ask)).collect();
     let (all, allow) = (lacking.join(", "), lacking.join(","));
     let words = || format!("Not allowed: {all}. `orrery run` and `orrery resume` take --allow {allow}.");
     (!lacking.is_empty()).then(words)
@@ -165,7 +165,7 @@ impl Row {
             asks::ATTENTION => cx.ask_now::<AttentionMaps>(variant, &AttentionMapsArgs { text, ..Default::default() }),
             asks::NEXT_TOKENS => cx.ask_now::<NextTokens>(None, &NextTokensArgs { text, ..Default::default() }),
             _ => {
-                let request = cx.questions.number();
+                let request = cx.questions.next_number();
                 // a command is done now, whatever step is shown
                 let at = cx.at().filter(|_| !asks::is_command(ask));
                 let (probe, args) = (ask.to_owned(), self.args(form));
@@ -304,8 +304,8 @@ struct Weights {
 }
 
 /// The channels of the answers whose views are offered.
-const GRAPH: &[&str] = &[NeuronGraph::CHANNEL, EntryHistogram::CHANNEL];
-const NULL_MODELS: &[&str] = &[GraphModularity::CHANNEL];
+const GRAPH_CHANNELS: &[&str] = &[NeuronGraph::CHANNEL, EntryHistogram::CHANNEL];
+const NULL_MODEL_CHANNELS: &[&str] = &[GraphModularity::CHANNEL];
 
 impl Weights {
     fn args(&self) -> Args {
@@ -344,12 +344,12 @@ impl Weights {
             let tip = "The graph of the strongest entries of their product at the step shown, with its communities.";
             if button(ui, "Draw as a graph", tip) {
                 let request = cx.ask_with::<NeuronGraph>(variant, self.args());
-                self.sent = Some((SentQuestion::new(request, now), GRAPH));
+                self.sent = Some((SentQuestion::new(request, now), GRAPH_CHANNELS));
             }
             let tip = "Newman's Q of that graph by its number of edges, beside random graphs. It may take minutes.";
             if button(ui, "Compare with null models", tip) {
                 let request = cx.ask_with::<GraphModularity>(variant, self.args());
-                self.sent = Some((SentQuestion::new(request, now), NULL_MODELS));
+                self.sent = Some((SentQuestion::new(request, now), NULL_MODEL_CHANNELS));
             }
             self.answer_buttons_ui(ui, cx);
         });
@@ -375,7 +375,8 @@ impl Weights {
 }
 
 impl ProgramQuestions {
-    /// Why a question would do nothing now: nobody answers it, or the training is in the state that it asks for.
+    /// The reason why a question would have no effect now: nobody answers it, or the training is already in the state
+    /// that it asks for.
     fn why_not(&self, cx: &ViewCx<'_>, ask: &str) -> Option<&'static str> {
         let is_paused = cx.mirror.state == Some(RunState::Followed(FollowedState::Paused));
         let nobody = cx.mirror.why_nobody_answers();
@@ -456,7 +457,7 @@ mod tests {
         assert_eq!(allowed(&own), ["save"], "it takes commands alone");
         let words = not_allowed(&own).expect("some are not allowed");
         assert!(words.contains("pause, scale_lr") && words.contains("--allow pause,scale_lr"), "{words}");
-        assert_eq!(not_allowed(&allowing("fast_slow", &OWN_ASKS)), None);
+        assert_eq!(not_allowed(&allowing("fast_slow", &OWN_QUESTIONS)), None);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 
 use crate::ui::views::prelude::*;
 
-/// Levels closer than this (accuracy) are one: two labels would overlap in a low tile.
-const LABEL: f64 = 0.12;
+/// Levels closer than this (accuracy) share a label, because two would overlap in a low tile.
+const MIN_LABEL_DISTANCE: f64 = 0.12;
 
 #[derive(Default)]
 pub struct Recoverability;
@@ -19,7 +19,7 @@ impl Recoverability {
         let hint = "How far back can a token still be named from a trace? Press \u{201c}Train the readers\u{201d} below, or \
                     Space: small readers learn while you watch, one for each trace, for all three, and for the raw tokens.";
         let mut chart =
-            Chart::new("accuracy against distance", x, y).empty(cx.why_nothing::<measurements::Recoverability>(hint));
+            Chart::new("accuracy against distance", x, y).empty(cx.empty_reason::<measurements::Recoverability>(hint));
         let mut levels = None;
         let mut readers: Vec<_> = cx.each_variant(|v| cx.scheduled::<measurements::Recoverability>(v)).collect();
         // the reader that misses nothing is named first: a low tile has no room for all names
@@ -35,7 +35,7 @@ impl Recoverability {
         }
         if let Some((common, uniform)) = levels {
             chart.horizontal_line(format!("most common token: {common:.2}"), common).stroke = NULL_BASELINE;
-            if common - uniform >= LABEL {
+            if common - uniform >= MIN_LABEL_DISTANCE {
                 chart.horizontal_line(format!("chance: {uniform:.2}"), uniform).stroke = NULL_BASELINE;
             }
         }
@@ -48,7 +48,7 @@ impl Recoverability {
         let x = Axis::new("layer that reads; the last is the final norm").integer_ticks();
         let y = Axis::new("R\u{b2} of a linear map").include(&[0.0, 1.0]);
         let mut chart =
-            Chart::new("what is left of a layer", x, y).empty(cx.why_nothing::<measurements::LayerReadout>(hint));
+            Chart::new("what is left of a layer", x, y).empty(cx.empty_reason::<measurements::LayerReadout>(hint));
         for (variant, colour, measured) in cx.each_variant(|v| cx.scheduled::<measurements::LayerReadout>(v)) {
             let points = |y: &[f64]| points(&measured.readers, y);
             chart.add(Line::new(&variant.label, colour, points(&measured.explained)).dots());

@@ -12,7 +12,7 @@ fn colour(method: ResidualMethod, theme: &Theme) -> Color32 {
         ResidualMethod::Anderson => theme.fast,
         ResidualMethod::BackwardEuler => theme.slow,
         ResidualMethod::Deq => theme.warm,
-        ResidualMethod::LearnedProjector => theme.trace(0),
+        ResidualMethod::LearnedProjector => theme.trace_colour(0),
     }
 }
 
@@ -24,7 +24,7 @@ impl PanelView for Residual {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let x = Axis::new("passes of Post").integer_ticks();
         let y = Axis::new("relative residual").log();
-        let mut chart = Chart::new("equilibrium residual", x, y).empty(cx.why_nothing::<measurements::Residual>(
+        let mut chart = Chart::new("equilibrium residual", x, y).empty(cx.empty_reason::<measurements::Residual>(
             "Not measured yet. It is asked of a fast-slow model at the start of a run: press Space.",
         ));
         let Some(residual) = cx.latest::<measurements::Residual>() else { return Panel::single(chart) };

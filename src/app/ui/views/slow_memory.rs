@@ -3,7 +3,7 @@
 use crate::{labs::fast_slow::settings::ModelSettings, ui::views::prelude::*};
 
 /// Memory in slow tokens below which a slow path holds no more than the paper's collapsed one.
-const COLLAPSED: f64 = 2.0;
+const COLLAPSED_TOKENS: f64 = 2.0;
 
 #[derive(Default)]
 pub struct SlowMemory {
@@ -20,8 +20,8 @@ impl PanelView for SlowMemory {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let y = Axis::new("median memory (slow tokens)").include(&[0.0, 1.2 * COLLAPSED]);
-        let mut median = cx.training_chart("slow memory", y).empty(cx.why_no_curve(
+        let y = Axis::new("median memory (slow tokens)").include(&[0.0, 1.2 * COLLAPSED_TOKENS]);
+        let mut median = cx.training_chart("slow memory", y).empty(cx.no_curve_reason(
             "No memory yet. Turn a slow path that decays on, such as \u{201c}Gated linear slow path\u{201d}, and \
              press Space.",
             "No variant of this run has a slow path that decays. Turn on \u{201c}Gated linear slow \
@@ -30,7 +30,7 @@ impl PanelView for SlowMemory {
         let look = SeriesStyle { seeds: Seeds::SpreadAndEach, ..SeriesStyle::default() };
         self.median.draw(&mut median, cx.mirror, channels::MEMORY_MEDIAN, cx.theme, look);
         median.horizontal_span("block mean: 1", cx.theme.secondary, [0.0, 1.0]);
-        let collapsed = [1.0, COLLAPSED];
+        let collapsed = [1.0, COLLAPSED_TOKENS];
         median.horizontal_span("paper: collapses to about 2 tokens", cx.theme.secondary, collapsed).claim = Some("A10");
         let y = Axis::new("first and last decile").include(&[0.0]);
         let mut deciles = cx.training_chart("deciles of slow memory", y);

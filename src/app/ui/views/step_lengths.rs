@@ -8,7 +8,7 @@ pub struct StepLengths;
 impl PanelView for StepLengths {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let y = Axis::new("step length Δt");
-        let mut chart = cx.training_chart("step lengths", y).empty(cx.why_nothing::<Measured>(
+        let mut chart = cx.training_chart("step lengths", y).empty(cx.empty_reason::<Measured>(
             "No step lengths yet. They are those of coupled variants: turn one on and press Space.",
         ));
         let Some((_, history)) = cx.history_in_focus::<Measured>() else { return Panel::single(chart) };

@@ -9,12 +9,12 @@ const TALL_HEIGHT: f32 = 340.0;
 /// The width above which the chart over tokens is beside those over steps, points.
 const WIDE_WIDTH: f32 = 420.0;
 /// The share of the height that the chart over tokens takes.
-const BY_TOKEN: f32 = 0.45;
+const TOKEN_CHART_SHARE: f32 = 0.45;
 
 #[derive(Default)]
 pub struct TokenResidualsView;
 
-/// "2 passes".
+/// For example "2 passes".
 fn passes_label(passes: usize) -> String {
     format!("{passes} pass{}", if passes == 1 { "" } else { "es" })
 }
@@ -52,7 +52,7 @@ impl TokenResidualsView {
     fn by_token<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("|x \u{2212} Post(x)| / |x|").log();
         let mut chart = Chart::new("residual by token", Axis::new("position (tokens)").integer_ticks(), y)
-            .empty(cx.why_nothing::<TokenResiduals>(UNMEASURED_BLOCK));
+            .empty(cx.empty_reason::<TokenResiduals>(UNMEASURED_BLOCK));
         let Some(m) = cx.measured_in_focus::<TokenResiduals>() else { return chart };
         for (place, (passes, residual)) in m.passes.iter().zip(&m.residual).enumerate() {
             chart.add(Line::new(passes_label(*passes), cx.theme.series(place), by_place(residual)));
@@ -79,7 +79,7 @@ impl TokenResidualsView {
         chart
     }
 
-    fn gate<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
+    fn gate_chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let mut chart = cx.training_chart("gate", Axis::new("|tanh \u{3b3}|").include(&[0.0]));
         let Some(m) = cx.measured_in_focus::<TokenResiduals>() else { return chart };
         if let Some(curve) = cx.mirror.curve(m.variant, channels::GATE) {
@@ -98,7 +98,7 @@ fn benefit_chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     let x = Axis::new("residual after 1 pass").log();
     let mut chart =
         Chart::new("help of the gate by token", x, Axis::new("loss shut \u{2212} open (nats)").include(&[0.0]));
-    let Some(b) = benefit(cx) else { return chart };
+    let Some(b) = gate_benefit(cx) else { return chart };
     let tokens = Line::new("held-out token", cx.theme.text, pairs(&b.residual, &b.benefit));
     chart.add(tokens.stroke(Stroke::Marks(Mark::Dot)));
     chart.horizontal_line("", 0.0);
@@ -107,7 +107,7 @@ fn benefit_chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
 }
 
 /// The gate's help that was measured with the residuals.
-fn benefit<'a>(cx: &ViewCx<'a>) -> Option<&'a GateBenefit> {
+fn gate_benefit<'a>(cx: &ViewCx<'a>) -> Option<&'a GateBenefit> {
     cx.measured_in_focus::<TokenResiduals>().and_then(|m| m.value.gate.as_ref())
 }
 
@@ -120,7 +120,7 @@ impl PanelView for TokenResidualsView {
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         // all four even at steps without a gate benefit, because a chart's zoom is stored by its position
-        let charts = [Self::by_token(cx), benefit_chart(cx), Self::over_steps(cx), Self::gate(cx)];
+        let charts = [Self::by_token(cx), benefit_chart(cx), Self::over_steps(cx), Self::gate_chart(cx)];
         charts.map(|chart| Panel::new(chart, 0.5)).into()
     }
 
@@ -130,7 +130,7 @@ impl PanelView for TokenResidualsView {
         }
         let over_steps = Placement::OneAxis(vec![0.5, 0.5]);
         if !fits_two(ui.ctx(), room.x, WIDE_WIDTH) {
-            let high = (room.y * BY_TOKEN).floor();
+            let high = (room.y * TOKEN_CHART_SHARE).floor();
             let lower = (vec2(room.x, room.y - high - 2.0 * GAP), 2, over_steps);
             let groups = vec![(vec2(room.x, high), 2, Placement::Alone(0)), lower];
             return Placement::Groups { is_row: false, groups };
@@ -144,7 +144,7 @@ impl PanelView for TokenResidualsView {
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if let Some(benefit) = benefit(cx).filter(|_| !Self::by_token(cx).is_empty()) {
+        if let Some(benefit) = gate_benefit(cx).filter(|_| !Self::by_token(cx).is_empty()) {
             wrapped_ui(ui, sentence(benefit), cx.theme.text);
         }
     }

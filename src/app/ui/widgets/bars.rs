@@ -14,7 +14,7 @@ pub struct Bar {
     pub sign: &'static str,
     pub colour: Color32,
     pub value: f64,
-    /// Marked by a line across.
+    /// The earlier value, marked by a line across the bar.
     pub before: Option<f64>,
 }
 
@@ -41,28 +41,28 @@ fn share_label(p: f64) -> String {
     }
 }
 
-const ROW: f32 = 19.0;
-const FIGURE: f32 = 58.0;
-const SIGN: f32 = 12.0;
+const ROW_HEIGHT: f32 = 19.0;
+const FIGURE_WIDTH: f32 = 58.0;
+const SIGN_WIDTH: f32 = 12.0;
 
 /// Draws bars over the available width, which `max` fills. `title` names them for screen readers.
 pub fn bars_ui(ui: &mut Ui, theme: &Theme, title: &str, bars: impl IntoIterator<Item = Bar>, max: f64) -> Response {
     let bars: Vec<Bar> = bars.into_iter().collect();
     let width = ui.available_width().max(160.0);
-    let (rect, response) = ui.allocate_exact_size(vec2(width, ROW * bars.len() as f32), Sense::hover());
+    let (rect, response) = ui.allocate_exact_size(vec2(width, ROW_HEIGHT * bars.len() as f32), Sense::hover());
     let painter = ui.painter_at(rect);
     let font = FontId::proportional(12.0);
     let words = |text: &str, colour| painter.layout_no_wrap(text.to_owned(), font.clone(), colour);
     let names: Vec<_> = bars.iter().map(|b| words(&b.name, theme.text)).collect();
     let widest = names.iter().map(|g| g.size().x).fold(0.0, f32::max).min(width * 0.34);
-    let left = rect.left() + SIGN + widest + 8.0;
-    let right = rect.right() - FIGURE;
+    let left = rect.left() + SIGN_WIDTH + widest + 8.0;
+    let right = rect.right() - FIGURE_WIDTH;
     let across = |v: f64| left + ((v / max.max(1e-12)).clamp(0.0, 1.0) as f32) * (right - left).max(8.0);
     for (i, (bar, name)) in bars.iter().zip(names).enumerate() {
-        let y = rect.top() + ROW * (i as f32 + 0.5);
+        let y = rect.top() + ROW_HEIGHT * (i as f32 + 0.5);
         painter.text(pos2(rect.left(), y), Align2::LEFT_CENTER, bar.sign, font.clone(), bar.colour);
-        let clip = Rect::from_min_max(pos2(rect.left(), y - ROW / 2.0), pos2(left - 6.0, y + ROW / 2.0));
-        let at = pos2(rect.left() + SIGN, y - name.size().y / 2.0);
+        let clip = Rect::from_min_max(pos2(rect.left(), y - ROW_HEIGHT / 2.0), pos2(left - 6.0, y + ROW_HEIGHT / 2.0));
+        let at = pos2(rect.left() + SIGN_WIDTH, y - name.size().y / 2.0);
         painter.with_clip_rect(clip).galley(at, name, theme.text);
         painter.hline(left..=right, y, Stroke::new(1.0, theme.line));
         if bar.value.is_finite() {

@@ -16,21 +16,21 @@ pub const GAP: f32 = 24.0;
 /// Height of the line with the label, points.
 const LABEL_HEIGHT: f32 = 16.0;
 const TREND_WIDTH: f32 = 48.0;
-const SPACE: f32 = 8.0;
+const INNER_SPACE: f32 = 8.0;
 /// Width of the dot in the colour of the variant, points.
 const DOT_WIDTH: f32 = 12.0;
 
 /// A number in large type with its label; parts that are empty take no space.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LargeFigure {
-    /// "gate".
+    /// For example "gate".
     pub label: String,
     pub value: String,
-    /// "nats".
+    /// For example "nats".
     pub unit: String,
     /// The variant that it belongs to, where there are several.
     pub owner: Option<FigureOwner>,
-    /// "open".
+    /// For example "open".
     pub meaning: String,
     /// Its limits briefly: the step that it was measured at, its interval.
     pub note: String,
@@ -92,9 +92,9 @@ impl LargeFigure {
     fn width_of(&self, words: &FigureGalleys, has_trend: bool) -> f32 {
         let width = |galley: &Option<Arc<Galley>>| galley.as_ref().map_or(0.0, |g| g.size().x);
         let beside = width(&words.meaning).max(width(&words.note));
-        let beside = if beside > 0.0 { SPACE + beside } else { 0.0 };
-        let trend = if self.shows_trend(has_trend) { SPACE + TREND_WIDTH } else { 0.0 };
-        let owner = if words.owner.is_some() { SPACE + DOT_WIDTH + width(&words.owner) } else { 0.0 };
+        let beside = if beside > 0.0 { INNER_SPACE + beside } else { 0.0 };
+        let trend = if self.shows_trend(has_trend) { INNER_SPACE + TREND_WIDTH } else { 0.0 };
+        let owner = if words.owner.is_some() { INNER_SPACE + DOT_WIDTH + width(&words.owner) } else { 0.0 };
         (words.label.size().x + owner).max(words.value.size().x + trend + beside).ceil()
     }
 
@@ -148,18 +148,18 @@ impl LargeFigure {
         let first = rect.top() + LABEL_HEIGHT / 2.0;
         put(&words.label, rect.left(), first);
         if let (Some(galley), Some(owner)) = (&words.owner, &self.owner) {
-            let x = rect.left() + words.label.size().x + SPACE;
+            let x = rect.left() + words.label.size().x + INNER_SPACE;
             painter.circle_filled(pos2(x + DOT_WIDTH / 2.0 - 1.0, first), 3.5, owner.colour);
             put(galley, x + DOT_WIDTH, first);
         }
         let middle = (rect.top() + LABEL_HEIGHT + rect.bottom()) / 2.0;
         put(&words.value, rect.left(), middle);
-        let mut x = rect.left() + words.value.size().x + SPACE;
+        let mut x = rect.left() + words.value.size().x + INNER_SPACE;
         if has_trend {
             let place = Rect::from_min_size(pos2(x, middle - 10.0), vec2(TREND_WIDTH, 20.0));
             let colour = self.owner.as_ref().map_or(theme.secondary, |owner| owner.colour);
             paint_trend(ui, place.shrink(2.0), &self.trend, colour);
-            x += TREND_WIDTH + SPACE;
+            x += TREND_WIDTH + INNER_SPACE;
         }
         match (&words.meaning, &words.note) {
             (Some(meaning), Some(note)) => {
@@ -240,7 +240,8 @@ pub fn large_figures_ui(ui: &mut Ui, theme: &Theme, figures: &[LargeFigure], sen
 /// Width of the note that stands for the figures without room.
 const MORE_WIDTH: f32 = 40.0;
 
-/// The number of figures of these widths that fit, the first in any case; if not all do, the text for the rest fits too.
+/// The number of figures with these widths that fit, at least one. If some do not fit, there is also room for the note
+/// about the rest.
 fn count_that_fits(widths: &[f32], room: f32) -> usize {
     let total = |n: usize| widths[..n].iter().sum::<f32>() + GAP * n.saturating_sub(1) as f32;
     if total(widths.len()) <= room {

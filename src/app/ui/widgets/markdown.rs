@@ -29,7 +29,7 @@ struct SpanStyle {
 #[derive(Debug, Clone, PartialEq)]
 enum Block {
     Heading(u8, Vec<StyledText>),
-    Words(Vec<StyledText>),
+    Paragraph(Vec<StyledText>),
     /// Depth from 0, its sign or number, its words.
     Item(usize, String, Vec<StyledText>),
     Code(String),
@@ -55,9 +55,9 @@ fn block_ui(ui: &mut Ui, theme: &Theme, block: &Block) -> Option<String> {
         Block::Heading(level, runs) => {
             ui.add_space(6.0);
             let size = if *level == 1 { theme::HEADING } else { theme::TITLE };
-            words_ui(ui, theme, words(theme, runs, size, theme.text))
+            linked_text_ui(ui, theme, linked_text(theme, runs, size, theme.text))
         }
-        Block::Words(runs) => words_ui(ui, theme, words(theme, runs, theme::BODY, theme.text)),
+        Block::Paragraph(runs) => linked_text_ui(ui, theme, linked_text(theme, runs, theme::BODY, theme.text)),
         Block::Item(depth, sign, runs) => {
             let item_ui = |ui: &mut Ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
@@ -65,14 +65,14 @@ fn block_ui(ui: &mut Ui, theme: &Theme, block: &Block) -> Option<String> {
                 let mut mark = LayoutJob::default();
                 mark.append(sign, 0.0, TextFormat::simple(FontId::proportional(theme::BODY), theme.secondary));
                 ui.label(mark);
-                words_ui(ui, theme, words(theme, runs, theme::BODY, theme.text))
+                linked_text_ui(ui, theme, linked_text(theme, runs, theme::BODY, theme.text))
             };
             ui.horizontal_top(item_ui).inner
         }
         Block::Code(text) => {
             let run = StyledText { text: text.clone(), style: SpanStyle { code: true, ..SpanStyle::default() } };
             let frame = Frame::NONE.fill(theme.raised).corner_radius(theme::CORNER);
-            let code_ui = |ui: &mut Ui| words_ui(ui, theme, words(theme, &[run], theme::BODY, theme.text));
+            let code_ui = |ui: &mut Ui| linked_text_ui(ui, theme, linked_text(theme, &[run], theme::BODY, theme.text));
             frame.inner_margin(Margin::symmetric(8, 4)).show(ui, code_ui).inner
         }
         Block::Table(rows) => table_ui(ui, theme, rows),
@@ -80,14 +80,14 @@ fn block_ui(ui: &mut Ui, theme: &Theme, block: &Block) -> Option<String> {
 }
 
 #[derive(Default)]
-struct Words {
+struct LinkedText {
     job: LayoutJob,
     /// The byte ranges of claim ids in the text.
     ids: Vec<Range<usize>>,
 }
 
 /// Draws a text with its claim ids as links; returns the id that was clicked.
-fn words_ui(ui: &mut Ui, theme: &Theme, Words { mut job, ids }: Words) -> Option<String> {
+fn linked_text_ui(ui: &mut Ui, theme: &Theme, LinkedText { mut job, ids }: LinkedText) -> Option<String> {
     if ids.is_empty() {
         ui.add(Label::new(job).wrap());
         return None;
@@ -130,7 +130,7 @@ fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<StyledText>>]) -> Option
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let gap = 8.0;
     let cell_words = |row: usize, cell: &[StyledText]| {
-        words(theme, cell, theme::SMALL, if row == 0 { theme.secondary } else { theme.text })
+        linked_text(theme, cell, theme::SMALL, if row == 0 { theme.secondary } else { theme.text })
     };
     let mut least = vec![32.0_f32; columns];
     for (i, row) in rows.iter().enumerate() {
@@ -148,7 +148,7 @@ fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<StyledText>>]) -> Option
                 for (cell, width) in row.iter().zip(&widths) {
                     ui.allocate_ui(vec2(*width, 0.0), |ui| {
                         ui.set_width(*width);
-                        clicked = words_ui(ui, theme, cell_words(i, cell)).or(clicked.take());
+                        clicked = linked_text_ui(ui, theme, cell_words(i, cell)).or(clicked.take());
                     });
                 }
                 ui.end_row();
@@ -162,8 +162,8 @@ fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<StyledText>>]) -> Option
     clicked
 }
 
-fn words(theme: &Theme, runs: &[StyledText], size: f32, colour: Color32) -> Words {
-    let Words { mut job, mut ids } = Words::default();
+fn linked_text(theme: &Theme, runs: &[StyledText], size: f32, colour: Color32) -> LinkedText {
+    let LinkedText { mut job, mut ids } = LinkedText::default();
     for run in runs {
         for (text, script) in scripts(&run.text) {
             let size = size * if script == Script::None { 1.0 } else { 0.75 };
@@ -185,7 +185,7 @@ fn words(theme: &Theme, runs: &[StyledText], size: f32, colour: Color32) -> Word
             }
         }
     }
-    Words { job, ids }
+    LinkedText { job, ids }
 }
 
 fn text_format(theme: &Theme, style: SpanStyle, size: f32, colour: Color32) -> TextFormat {
@@ -401,7 +401,7 @@ impl Reader {
         self.blocks.push(match (self.item.take(), self.lists.is_empty()) {
             (Some(sign), _) => Block::Item(depth, sign, runs),
             (None, false) => Block::Item(depth, "  ".to_owned(), runs),
-            (None, true) => Block::Words(runs),
+            (None, true) => Block::Paragraph(runs),
         });
     }
 }
@@ -465,7 +465,7 @@ mod tests {
             .iter()
             .map(|b| match b {
                 Block::Heading(..) => "heading",
-                Block::Words(_) => "words",
+                Block::Paragraph(_) => "words",
                 Block::Item(_, sign, _) if sign.ends_with('.') => "number",
                 Block::Item(..) => "bullet",
                 Block::Code(_) => "code",
@@ -473,7 +473,7 @@ mod tests {
             })
             .collect();
         assert_eq!(kinds, ["heading", "words", "bullet", "bullet", "number", "number", "table"]);
-        let Block::Words(runs) = &found[1] else { panic!("words") };
+        let Block::Paragraph(runs) = &found[1] else { panic!("words") };
         assert!(runs.iter().any(|r| r.style.strong && r.text == "bold"));
         let Block::Item(_, sign, _) = &found[5] else { panic!("an item") };
         assert_eq!(sign, "2.");

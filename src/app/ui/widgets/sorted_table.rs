@@ -1,4 +1,4 @@
-//! A table with clickable rows and sortable columns. Only rows in sight are drawn; columns without room scroll.
+//! A table with clickable rows and sortable columns. Only visible rows are drawn; columns without room scroll.
 
 use eframe::egui::{
     Align, Color32, CursorIcon, FontId, Rect, Response, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2,
@@ -19,7 +19,7 @@ pub const HEAD_LINE: f32 = 17.0;
 pub struct TableColumn {
     pub heading: String,
     pub width: f32,
-    /// True for numbers.
+    /// True for a column of numbers, which are aligned right.
     pub align_right: bool,
     /// The direction of the order, if rows are sorted by it: true if they fall.
     pub descending: Option<bool>,

@@ -22,16 +22,16 @@ impl Mark {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pointed {
+pub struct StripResponse {
     pub hovered: Option<usize>,
     pub clicked: Option<usize>,
 }
 
-const SIZE: f32 = 13.0;
-const ROW: f32 = 20.0;
+const FONT_SIZE: f32 = 13.0;
+const ROW_HEIGHT: f32 = 20.0;
 
 /// Draws `tokens` in rows over the available width, marked by `mark`.
-pub fn token_strip_ui(ui: &mut Ui, theme: &Theme, tokens: &[String], mark: impl Fn(usize) -> Mark) -> Pointed {
+pub fn token_strip_ui(ui: &mut Ui, theme: &Theme, tokens: &[String], mark: impl Fn(usize) -> Mark) -> StripResponse {
     written_strip_ui(ui, theme, tokens, tokens.len(), mark)
 }
 
@@ -42,8 +42,8 @@ pub fn written_strip_ui(
     tokens: &[String],
     written: usize,
     mark: impl Fn(usize) -> Mark,
-) -> Pointed {
-    let font = FontId::monospace(SIZE);
+) -> StripResponse {
+    let font = FontId::monospace(FONT_SIZE);
     let advance = ui.painter().layout_no_wrap("m".to_owned(), font.clone(), theme.text).size().x;
     let width = ui.available_width().max(advance * 8.0);
     let mut places: Vec<Rect> = Vec::with_capacity(tokens.len());
@@ -63,12 +63,12 @@ pub fn written_strip_ui(
             x += advance * 0.7;
         }
         if x + wide > width && x > 0.0 {
-            (x, row) = (0.0, row + ROW);
+            (x, row) = (0.0, row + ROW_HEIGHT);
         }
-        places.push(Rect::from_min_size(pos2(x, row), vec2(wide, ROW)));
+        places.push(Rect::from_min_size(pos2(x, row), vec2(wide, ROW_HEIGHT)));
         x += wide;
     }
-    let (rect, response) = ui.allocate_exact_size(vec2(width, row + ROW), Sense::click());
+    let (rect, response) = ui.allocate_exact_size(vec2(width, row + ROW_HEIGHT), Sense::click());
     let corner = rect.min.to_vec2();
     let painter = ui.painter_at(rect.expand(1.0));
     for (i, (place, token)) in places.iter().zip(tokens).enumerate() {
@@ -94,7 +94,7 @@ pub fn written_strip_ui(
         false => format!("tokens: {}", tokens.concat()),
     };
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, words()));
-    Pointed { hovered, clicked: if response.clicked() { hovered } else { None } }
+    StripResponse { hovered, clicked: if response.clicked() { hovered } else { None } }
 }
 
 /// The width of a token that shows nothing, a byte inside a character whose first byte shows it.
@@ -137,7 +137,7 @@ pub fn visible_text(text: &str) -> String {
 
 /// A text in one line: line ends as pilcrows, and the replacement character for what none of the installed fonts can draw.
 pub fn drawable_text(ui: &Ui, text: &str) -> String {
-    let font = FontId::proportional(SIZE);
+    let font = FontId::proportional(FONT_SIZE);
     ui.fonts_mut(|fonts| {
         let drawn = |c: char| match c {
             '\n' => '\u{b6}',

@@ -2,7 +2,7 @@
 
 use crate::ui::{
     app::prelude::*,
-    figure::{Figure, NotedView},
+    figure::{Figure, ViewWithNote},
     panels::picture::{Destination, Picture},
 };
 
@@ -61,7 +61,7 @@ pub(in crate::ui) fn draw_pictures(app: &mut App, ctx: &Context) {
         let figure = Figure { step, size, pixels_per_point: scale, questions, ..figure };
         let Some(view) = page.tiling.views.get_mut(&sheet.tile) else { continue };
         let note = page.notes.get(&sheet.tile).map(String::as_str);
-        let mut view = NotedView { view: view.as_mut(), note };
+        let mut view = ViewWithNote { view: view.as_mut(), note };
         if !sheet.is_svg {
             app.pictures.paint(&sheet, ctx, |target| figure.lay_out(&mut view, &mut selection, target));
         } else {

@@ -6,15 +6,16 @@ use crate::ui::{app::prelude::*, page::lesson, session::Tab};
 pub(super) fn dispatch(app: &mut App, action: LessonAction, ctx: &Context) {
     match action {
         LessonAction::Step(i) => take_step(app, i, ctx),
-        LessonAction::Next => turn_to(app, |i| Some(i.map_or(0, |i| i + 1)), ctx),
-        LessonAction::Previous => turn_to(app, |i| i?.checked_sub(1), ctx),
+        LessonAction::Next => follow_step(app, |i| Some(i.map_or(0, |i| i + 1)), ctx),
+        LessonAction::Previous => follow_step(app, |i| i?.checked_sub(1), ctx),
         // chosen in this window: what the page's own link restricts stays
         LessonAction::Open(link) => open_step(app, &link, ctx),
     }
 }
 
-/// Follows the step that `step` makes of the present one, in sight; nothing happens where the lesson has no such step.
-fn turn_to(app: &mut App, step: fn(Option<usize>) -> Option<usize>, ctx: &Context) {
+/// Follows the step of the lesson that `step` derives from the present one, and shows it; does nothing if there is no
+/// such step.
+fn follow_step(app: &mut App, step: fn(Option<usize>) -> Option<usize>, ctx: &Context) {
     let Some(lesson) = app.page().map(|page| &page.lesson) else { return };
     if let Some(i) = step(lesson.current).filter(|i| *i < lesson.lesson.steps.len()) {
         // the controls stay folded where they are
@@ -74,6 +75,6 @@ fn open_step(app: &mut App, link: &LessonLink, ctx: &Context) {
         page.lesson.scroll_to = Some(i);
         let is_free = page.restrictions.locked.is_empty() && page.restrictions.hidden.is_empty();
         let step = page.lesson.lesson.steps.get(i).filter(|_| is_free);
-        page.lesson.is_focused = step.is_some_and(|s| s.does.needs().next().is_some());
+        page.lesson.is_focused = step.is_some_and(|s| s.does.needed_controls().next().is_some());
     }
 }

@@ -13,7 +13,7 @@ use crate::{
 const NO_PAGE: &str = "Open a lab first: a link leads to a page of one.";
 
 pub(super) fn open_class_link(app: &mut App) {
-    if app.page().is_some_and(|page| page.lab.trains()) {
+    if app.page().is_some_and(|page| page.lab.makes_runs()) {
         app.overlay = Some(Overlay::ClassLink(ClassLinkSheet::default()));
     } else {
         app.toasts.push(Level::Info, "Open a lab that trains first: its page can be restricted.".into());

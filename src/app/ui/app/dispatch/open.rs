@@ -47,7 +47,7 @@ pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
         OpenAction::Sheet => app.overlay = Some(Overlay::Open(OpenSheet::default())),
         OpenAction::Palette => app.overlay = Some(Overlay::Palette(Palette::default())),
         OpenAction::Help => app.overlay = Some(Overlay::Help),
-        OpenAction::Back => back(app, ctx),
+        OpenAction::Back => go_back(app, ctx),
         OpenAction::StopAndGoOn => stop_and_go_on(app, ctx),
         OpenAction::ClassLink => open_class_link(app),
         OpenAction::UseLinkedFiles => use_linked_files(app, ctx),
@@ -89,8 +89,8 @@ fn return_to_claims(app: &mut App) {
     (app.sweep.is_open, app.runs.is_open, app.claims.is_open) = (false, false, true);
 }
 
-/// Escape: out of the innermost thing.
-fn back(app: &mut App, ctx: &Context) {
+/// Handles Escape, which closes the innermost open thing.
+fn go_back(app: &mut App, ctx: &Context) {
     if app.overlay.take().is_some() {
         (app.waiting, app.resuming_run) = (None, None);
         return;

@@ -43,7 +43,7 @@ pub(in crate::ui) fn open_file(app: &mut App, path: PathBuf, ctx: &Context) {
 }
 
 pub(in crate::ui) fn open_config_text(app: &mut App, path: &Path, content: &str, ctx: &Context) {
-    let lab = Config::lab_of(content).and_then(|id| labs::find_in(app.lists.labs, &id));
+    let lab = Config::lab_id(content).and_then(|id| labs::find_in(app.lists.labs, &id));
     let read = lab.and_then(|lab| Config::from_toml(content, lab.id, &(lab.knobs)()));
     match read {
         Ok(config) => _ = open_settings(app, config.into(), ctx),

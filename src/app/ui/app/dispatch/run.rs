@@ -22,7 +22,7 @@ pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
         return;
     }
     let level = if action.is_question() { Level::Info } else { Level::Warning };
-    if action.trains() {
+    if action.may_train() {
         app.milestones.note_run_request();
     }
     let Some((page, host)) = app.page_and_host() else { return };

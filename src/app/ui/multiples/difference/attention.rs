@@ -60,7 +60,7 @@ impl AttentionDifference {
         let difference = MapCells::difference("difference", &maps.1, &maps.0)
             .ok_or_else(|| format!("No difference: the maps of {place} differ in size."))?;
         Ok(Self {
-            about: pair.about(),
+            about: pair.steps_label(),
             place,
             max: rounded_up(difference.largest()),
             difference,

@@ -87,7 +87,7 @@ impl GraphDifference {
             }
         }
         let Nodes { ids, entries, directed, .. } = nodes;
-        Ok(Self { about: pair.about(), edges, ids, entries, directed })
+        Ok(Self { about: pair.steps_label(), edges, ids, entries, directed })
     }
 
     /// Edges of the first alone, of the second alone, of both.
@@ -98,14 +98,14 @@ impl GraphDifference {
     }
 
     /// Edges that two graphs with as many edges would share by chance.
-    fn expected(&self) -> f64 {
+    fn expected_by_chance(&self) -> f64 {
         let [a, b, both] = self.counts().map(|n| n as f64);
         if self.entries == 0 { f64::NAN } else { (a + both) * (b + both) / self.entries as f64 }
     }
 
     pub(super) fn subtitle(&self) -> String {
         let [a, b, both] = self.counts().map(|n| grouped(n as u64));
-        let chance = value_label(self.expected());
+        let chance = value_label(self.expected_by_chance());
         format!(
             "{} \u{b7} {b} edges only in the second, {a} only in the first, {both} in both (by chance {chance})",
             self.about
@@ -141,7 +141,7 @@ impl GraphDifference {
         for class_shown in [0, 1, 2] {
             for ((from, to), _) in self.edges.iter().filter(|(_, weights)| class(weights) == class_shown) {
                 let at = rect.min + vec2(place(*from as f32), place(*to as f32));
-                sign(&mut mesh, at, class_shown, colours[class_shown]);
+                paint_sign(&mut mesh, at, class_shown, colours[class_shown]);
             }
         }
         painter.add(mesh);
@@ -154,7 +154,7 @@ impl GraphDifference {
         let mut y = sheet.top();
         for (i, words) in words.into_iter().enumerate() {
             let mut mesh = Mesh::default();
-            sign(&mut mesh, pos2(sheet.left() + 5.0, y + 8.0), i, colours[i]);
+            paint_sign(&mut mesh, pos2(sheet.left() + 5.0, y + 8.0), i, colours[i]);
             painter.add(mesh);
             let words = format!("{words}: {}", grouped(counts[i] as u64));
             let at = pos2(sheet.left() + 16.0, y);
@@ -177,7 +177,7 @@ impl GraphDifference {
 }
 
 /// A dash for an edge of the first alone, an upright one for the second; both together are a plus.
-fn sign(mesh: &mut Mesh, at: Pos2, class: usize, colour: Color32) {
+fn paint_sign(mesh: &mut Mesh, at: Pos2, class: usize, colour: Color32) {
     let (long, thin) = (5.0, 1.5);
     let mut dash = |size: Vec2| mesh.add_colored_rect(Rect::from_center_size(at, size), colour);
     match class {
@@ -237,7 +237,7 @@ mod tests {
         let difference =
             GraphDifference { about: String::new(), edges: edges.into(), ids: vec![], entries: 8, directed: true };
         assert_eq!(difference.counts(), [1, 1, 1]);
-        assert_eq!(difference.expected(), 0.5, "two of eight, twice");
+        assert_eq!(difference.expected_by_chance(), 0.5, "two of eight, twice");
         assert_eq!(difference.csv(["a", "b"]).lines().nth(2), Some("0,2,second,,1"));
     }
 }

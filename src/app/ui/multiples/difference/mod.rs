@@ -123,7 +123,7 @@ struct Pair<'a, M> {
 
 impl<M> Pair<'_, M> {
     /// "step 40", or both steps; and of which variants.
-    fn about(&self) -> String {
+    fn steps_label(&self) -> String {
         let [a, b] = [self.samples[0].step, self.samples[1].step];
         let steps = if a == b { format!("step {a}") } else { format!("step {b} minus step {a}") };
         match &self.variants {

@@ -14,16 +14,16 @@ use crate::{
     },
 };
 
-const ROW: f32 = 20.0;
+const ROW_HEIGHT: f32 = 20.0;
 /// Height of a line of the header, which has one line per run, points.
 const HEAD_LINE: f32 = 17.0;
 /// Widths of a probability with its rank, and of a difference with its bounds, points.
-const PROBABILITY: f32 = 88.0;
-const BOUNDS: f32 = 132.0;
+const PROBABILITY_WIDTH: f32 = 88.0;
+const BOUNDS_WIDTH: f32 = 132.0;
 /// The share of the remaining width for the tokens; the bars have the rest.
-const WORDS: f32 = 0.4;
+const TOKENS_SHARE: f32 = 0.4;
 /// The minimum width of all columns, points.
-const MIN_WIDTH: f32 = 2.0 * PROBABILITY + BOUNDS + 160.0;
+const MIN_WIDTH: f32 = 2.0 * PROBABILITY_WIDTH + BOUNDS_WIDTH + 160.0;
 
 /// A word in both lists, or in one.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +37,7 @@ pub struct WordDifference {
 
 impl WordDifference {
     /// The smallest difference that the bounds allow.
-    fn certain(&self) -> f64 {
+    fn min_difference(&self) -> f64 {
         match self.bounds {
             [low, _] if low > 0.0 => low,
             [_, high] if high < 0.0 => high,
@@ -57,7 +57,7 @@ impl WordDifference {
 pub struct WordsDifference {
     about: String,
     prompt: String,
-    /// The largest difference first.
+    /// The differences, the largest first.
     words: Vec<WordDifference>,
 }
 
@@ -65,7 +65,7 @@ impl WordsDifference {
     pub(super) fn new(pair: Pair<'_, NextTokens>) -> Result<Self, String> {
         pair.check_text("next words")?;
         let words = differences(&pair.values[0].likely, &pair.values[1].likely);
-        Ok(Self { about: pair.about(), prompt: pair.values[0].prompt.clone(), words })
+        Ok(Self { about: pair.steps_label(), prompt: pair.values[0].prompt.clone(), words })
     }
 
     pub(super) fn subtitle(&self) -> String {
@@ -78,7 +78,7 @@ impl WordsDifference {
 
     /// The height of all rows, points.
     pub(super) fn height(&self) -> f32 {
-        2.0 * HEAD_LINE + ROW * self.words.len() as f32
+        2.0 * HEAD_LINE + ROW_HEIGHT * self.words.len() as f32
     }
 
     pub(super) fn ui(&self, ui: &mut Ui, sides: DifferenceSides<'_>, theme: &Theme) {
@@ -99,8 +99,9 @@ impl WordsDifference {
     fn paint(&self, ui: &Ui, rect: Rect, sides: DifferenceSides<'_>, theme: &Theme) {
         let painter = ui.painter_at(rect);
         let (font, mono) = (FontId::proportional(12.0), FontId::monospace(12.0));
-        let name = rect.left() + WORDS * (rect.width() - 2.0 * PROBABILITY - BOUNDS);
-        let (first, second, number) = (name + PROBABILITY, name + 2.0 * PROBABILITY, rect.right() - BOUNDS);
+        let name = rect.left() + TOKENS_SHARE * (rect.width() - 2.0 * PROBABILITY_WIDTH - BOUNDS_WIDTH);
+        let (first, second) = (name + PROBABILITY_WIDTH, name + 2.0 * PROBABILITY_WIDTH);
+        let number = rect.right() - BOUNDS_WIDTH;
         let (middle, half) = ((second + number) / 2.0, (number - second) / 2.0 - 8.0);
         let max = self.words.iter().flat_map(|w| w.bounds).fold(1e-6_f64, |max, b| max.max(b.abs()));
         let DifferenceSides { names, colours } = sides;
@@ -110,18 +111,19 @@ impl WordsDifference {
         }
         let across = |v: f64| middle + (v / max) as f32 * half;
         for (i, word) in self.words.iter().enumerate() {
-            let y = rect.top() + 2.0 * HEAD_LINE + ROW * (i as f32 + 0.5);
-            let inside = painter.with_clip_rect(Rect::from_x_y_ranges(rect.left()..=name - 4.0, y - ROW..=y + ROW));
+            let y = rect.top() + 2.0 * HEAD_LINE + ROW_HEIGHT * (i as f32 + 0.5);
+            let clip = Rect::from_x_y_ranges(rect.left()..=name - 4.0, y - ROW_HEIGHT..=y + ROW_HEIGHT);
+            let inside = painter.with_clip_rect(clip);
             inside.text(pos2(rect.left(), y), Align2::LEFT_CENTER, &word.token, font.clone(), theme.text);
             for (at, x) in word.at.iter().zip([first, second]) {
                 let words = at.map_or("\u{2013}".to_owned(), |(rank, p)| format!("{p:.4} #{rank}"));
                 painter.text(pos2(x, y), Align2::RIGHT_CENTER, words, mono.clone(), theme.text);
             }
-            painter.vline(middle, y - ROW / 2.0..=y + ROW / 2.0, Stroke::new(1.0, theme.line));
-            let colour = if word.certain() < 0.0 { colours[0] } else { colours[1] };
+            painter.vline(middle, y - ROW_HEIGHT / 2.0..=y + ROW_HEIGHT / 2.0, Stroke::new(1.0, theme.line));
+            let colour = if word.min_difference() < 0.0 { colours[0] } else { colours[1] };
             let bar = |from: f64, to: f64| Rect::from_x_y_ranges(across(from)..=across(to), y - 5.0..=y + 5.0);
             let [low, high] = word.bounds;
-            painter.rect_filled(bar(0f64.min(word.certain()), 0f64.max(word.certain())), 1.0, colour);
+            painter.rect_filled(bar(0f64.min(word.min_difference()), 0f64.max(word.min_difference())), 1.0, colour);
             if low < high {
                 // the thin line spans the bounds of the value; the bar is the part that is certain
                 painter.hline(across(low)..=across(high), y, Stroke::new(2.0, theme.faint(theme.text)));
@@ -167,7 +169,7 @@ fn differences(a: &[LikelyToken], b: &[LikelyToken]) -> Vec<WordDifference> {
         WordDifference { token: token.clone(), at, bounds: [b_low - a_high, b_high - a_low] }
     };
     let mut words: Vec<_> = distinct(a.iter().chain(b).map(|l| &l.token)).into_iter().map(difference).collect();
-    words.sort_by(|x, y| y.certain().abs().total_cmp(&x.certain().abs()));
+    words.sort_by(|x, y| y.min_difference().abs().total_cmp(&x.min_difference().abs()));
     words
 }
 
@@ -190,6 +192,6 @@ mod tests {
         // not among b's two, which leave 0.125 over
         assert_eq!(found[1].bounds, [-0.5, 0.125 - 0.5]);
         // bounded by a's least probability, 0.25: it may be likelier there
-        assert_eq!((found[2].bounds, found[2].certain()), ([0.125 - 0.25, 0.125], 0.0));
+        assert_eq!((found[2].bounds, found[2].min_difference()), ([0.125 - 0.25, 0.125], 0.0));
     }
 }

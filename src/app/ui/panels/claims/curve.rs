@@ -12,7 +12,7 @@ const LEFT_MARGIN: f32 = 76.0;
 /// Room above of the name of the values.
 const TOP_MARGIN: f32 = 24.0;
 const BOTTOM_MARGIN: f32 = 20.0;
-const RADIUS: f32 = 2.5;
+const DOT_RADIUS: f32 = 2.5;
 
 fn label(curve: &EffectCurve) -> String {
     format!("effect {}", curve.label)
@@ -56,7 +56,7 @@ pub fn curve_ui(ui: &mut Ui, theme: &Theme, curve: &EffectCurve) {
     for (point, at) in curve.points.iter().zip(&places) {
         let whisker = y(point.interval.1)..=y(point.interval.0);
         ui.painter().vline(at.x, whisker, Stroke::new(1.5, theme.series(0).gamma_multiply(theme::INTERVAL_LINE)));
-        ui.painter().circle_filled(*at, RADIUS, theme.series(0));
+        ui.painter().circle_filled(*at, DOT_RADIUS, theme.series(0));
     }
     ui.painter().line(places.clone(), Stroke::new(1.5, theme.series(0)));
     let near = response.hover_pos().and_then(|pointer| {

@@ -14,9 +14,9 @@ use crate::{
 };
 
 /// Width of the names before facts, points.
-const NAME: f32 = 136.0;
+const NAME_WIDTH: f32 = 136.0;
 /// Widest text, points: longer lines cannot be read.
-const TEXT: f32 = 880.0;
+const MAX_TEXT_WIDTH: f32 = 880.0;
 /// The button that makes the runs that are missing.
 const RUN_ALL: &str = "Run all seeds";
 
@@ -29,7 +29,7 @@ pub fn details_ui(
 ) -> Option<RunsAction> {
     let margin = Margin { left: 24, right: 8, top: 4, bottom: 16 };
     let shown = Frame::NONE.inner_margin(margin).show(ui, |ui| {
-        ui.set_width(ui.available_width().min(TEXT));
+        ui.set_width(ui.available_width().min(MAX_TEXT_WIDTH));
         ui.spacing_mut().item_spacing.y = 6.0;
         let (theme, facts) = (shell.theme, entry.facts());
         // that the runs do not test the claim is read before their numbers
@@ -78,8 +78,8 @@ fn judgement_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
 
 fn fact_ui(ui: &mut Ui, theme: &Theme, name: &str, text: &str) {
     ui.horizontal_top(|ui| {
-        ui.allocate_ui(vec2(NAME, 0.0), |ui| {
-            ui.set_width(NAME);
+        ui.allocate_ui(vec2(NAME_WIDTH, 0.0), |ui| {
+            ui.set_width(NAME_WIDTH);
             note_ui(ui, theme, name);
         });
         ui.add(Label::new(RichText::new(text).color(theme.text)).wrap());
@@ -160,7 +160,7 @@ fn named_ui(ui: &mut Ui, words: &str, id: &str, about: &str) -> Response {
 /// The runs of the rule in this folder, and their results so far.
 fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &ClaimEntry, rule: &Rule, runs: &RunsHere) {
     let theme = shell.theme;
-    if let Some(words) = &runs.complaint {
+    if let Some(words) = &runs.error_message {
         wrapped_ui(ui, words, theme.error);
     }
     let Some(here) = &runs.read else { return };
@@ -174,7 +174,7 @@ fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &ClaimEntry, rule: &Rule, runs
     judgement_ui(ui, theme, rule, &here.judged);
     let words = match (here.state(), here.judged.effect_label(rule)) {
         (Some(state), Some(effect)) => {
-            format!("{}, by these runs, {}: {effect}.", state.label(), entry.claim.tier.scale())
+            format!("{}, by these runs, {}: {effect}.", state.label(), entry.claim.tier.scale_label())
         }
         (Some(state), None) => format!("{}: fewer seeds have a number than the rule asks for.", state.label()),
         (None, _) => format!("{} of {} seeds have their number so far.", here.judged.values.len(), rule.seeds),
@@ -182,7 +182,7 @@ fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &ClaimEntry, rule: &Rule, runs
     ui.add(Label::new(RichText::new(words).color(theme.text)).wrap());
 }
 
-/// "12 of 20 runs ended, 2 running, 1 failed (not counted), in sweeps/NAME.".
+/// For example "12 of 20 runs ended, 2 running, 1 failed (not counted), in sweeps/NAME.".
 fn progress_label(here: &ClaimRuns) -> String {
     let running = if here.running > 0 { format!(", {} running", here.running) } else { String::new() };
     let failed = if here.failed > 0 { format!(", {} failed (not counted)", here.failed) } else { String::new() };

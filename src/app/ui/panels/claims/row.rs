@@ -4,16 +4,16 @@ use super::RunsHere;
 use crate::ui::panels::prelude::*;
 
 /// Widths of the columns beside the title, points.
-const ID: f32 = 72.0;
-const EFFECT: f32 = 232.0;
-const VERDICT: f32 = 216.0;
+const ID_WIDTH: f32 = 72.0;
+const EFFECT_WIDTH: f32 = 232.0;
+const VERDICT_WIDTH: f32 = 216.0;
 /// Room of the sign before a verdict, points.
-const SIGN: f32 = 20.0;
+const SIGN_WIDTH: f32 = 20.0;
 /// Radius of a sign, points.
-const RADIUS: f32 = 5.0;
+const SIGN_RADIUS: f32 = 5.0;
 const GAP: f32 = 12.0;
 /// The padding above and below the text of a row, points.
-const PAD: f32 = 7.0;
+const ROW_PADDING: f32 = 7.0;
 /// Width below which effect and verdict are under the title, points.
 const NARROW_WIDTH: f32 = 752.0;
 const COLUMNS: [&str; 3] = ["claim", "effect [95% interval]", "verdict"];
@@ -24,7 +24,7 @@ pub fn state(entry: &ClaimEntry, runs: Option<&RunsHere>) -> (ClaimState, String
     let has_verdict = !matches!(stored.0, ClaimState::NotRun | ClaimState::Outdated | ClaimState::Needs);
     let Some(here) = runs.and_then(|runs| runs.read.as_ref()).filter(|_| !has_verdict) else { return stored };
     match here.state() {
-        Some(state) => (state, format!("{}, {}, by runs here", state.label(), entry.claim.tier.scale())),
+        Some(state) => (state, format!("{}, {}, by runs here", state.label(), entry.claim.tier.scale_label())),
         None if here.finished + here.running > 0 || here.process.is_alive() => {
             (ClaimState::NotRun, format!("{} of {} runs have ended here", here.finished, here.total))
         }
@@ -46,10 +46,10 @@ pub fn heading_ui(ui: &mut Ui, theme: &Theme) {
     if width < NARROW_WIDTH {
         return;
     }
-    let (rect, response) = ui.allocate_exact_size(vec2(width, theme::SMALL + PAD), Sense::hover());
+    let (rect, response) = ui.allocate_exact_size(vec2(width, theme::SMALL + ROW_PADDING), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, COLUMNS.join(", ")));
-    let effect = ID + title_room(width) + GAP;
-    for (words, x) in COLUMNS.into_iter().zip([ID, effect, effect + EFFECT + GAP]) {
+    let effect = ID_WIDTH + title_room(width) + GAP;
+    for (words, x) in COLUMNS.into_iter().zip([ID_WIDTH, effect, effect + EFFECT_WIDTH + GAP]) {
         let at = pos2(rect.left() + x, rect.top());
         ui.painter().text(at, Align2::LEFT_TOP, words, theme::small(), theme.secondary);
     }
@@ -57,7 +57,7 @@ pub fn heading_ui(ui: &mut Ui, theme: &Theme) {
 
 /// The width of a title beside effect and verdict.
 fn title_room(width: f32) -> f32 {
-    width - ID - EFFECT - VERDICT - 2.0 * GAP
+    width - ID_WIDTH - EFFECT_WIDTH - VERDICT_WIDTH - 2.0 * GAP
 }
 
 /// Draws the row; true if it was clicked.
@@ -68,32 +68,32 @@ pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&Runs
         ui.painter().layout(words, font, colour, room.max(40.0))
     };
     let (state, words) = state(entry, runs);
-    let title_room = if is_narrow { width - ID } else { title_room(width) };
+    let title_room = if is_narrow { width - ID_WIDTH } else { title_room(width) };
     let small = FontId::proportional(theme::SMALL);
     let sign = if is_unfolded { '\u{25be}' } else { '\u{25b8}' };
     let star = if entry.claim.starred { " ★" } else { "" };
-    let id = layout(format!("{sign} {}{star}", entry.claim.id), small.clone(), theme.secondary, ID);
+    let id = layout(format!("{sign} {}{star}", entry.claim.id), small.clone(), theme.secondary, ID_WIDTH);
     let title = layout(entry.claim.title.clone(), FontId::proportional(theme::BODY), theme.text, title_room);
-    let effect_room = if is_narrow { title_room } else { EFFECT };
+    let effect_room = if is_narrow { title_room } else { EFFECT_WIDTH };
     let effect = layout(effect(entry, runs), theme::numbers(), theme.text, effect_room);
-    let verdict_room = if is_narrow { title_room - SIGN } else { VERDICT - SIGN };
+    let verdict_room = if is_narrow { title_room - SIGN_WIDTH } else { VERDICT_WIDTH - SIGN_WIDTH };
     let verdict = layout(words.clone(), small, sign_colour(theme, state), verdict_room);
 
     let beside = title.size().y.max(effect.size().y).max(verdict.size().y);
     let effect_height = if effect.is_empty() { 0.0 } else { effect.size().y };
     let stacked = title.size().y + verdict.size().y + effect_height;
-    let height = 2.0 * PAD + if is_narrow { stacked } else { beside };
+    let height = 2.0 * ROW_PADDING + if is_narrow { stacked } else { beside };
     let (rect, response) = ui.allocate_exact_size(vec2(width, height), Sense::click());
     let name = format!("{}, {}, {words}", entry.claim.id, entry.claim.title);
     response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_unfolded, &name));
-    let (left, top) = (rect.left() + 4.0, rect.top() + PAD);
-    let text = rect.left() + ID;
+    let (left, top) = (rect.left() + 4.0, rect.top() + ROW_PADDING);
+    let text = rect.left() + ID_WIDTH;
     let effect_at = match is_narrow {
         true => pos2(text, top + title.size().y + verdict.size().y),
         false => pos2(text + title_room + GAP, top + 1.0),
     };
     if ui.is_rect_visible(rect) {
-        ground(ui, theme, rect, &response);
+        paint_background(ui, theme, rect, &response);
         let put = |galley: &Arc<Galley>, x: f32, y: f32| {
             ui.painter().galley(pos2(x, y), Arc::clone(galley), theme.text);
         };
@@ -101,10 +101,10 @@ pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&Runs
         put(&title, text, top);
         let (x, y) = match is_narrow {
             true => (text, top + title.size().y),
-            false => (text + title_room + GAP + EFFECT + GAP, top + 1.0),
+            false => (text + title_room + GAP + EFFECT_WIDTH + GAP, top + 1.0),
         };
-        paint_sign(ui.painter(), theme, state, pos2(x + RADIUS + 1.0, y + 8.0));
-        put(&verdict, x + SIGN, y);
+        paint_sign(ui.painter(), theme, state, pos2(x + SIGN_RADIUS + 1.0, y + 8.0));
+        put(&verdict, x + SIGN_WIDTH, y);
         put(&effect, effect_at.x, effect_at.y);
     }
     let tip = if is_unfolded { "Click to collapse it." } else { "Click to see the quote, picture, rule and runs." };
@@ -115,7 +115,7 @@ pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&Runs
     response.on_hover_cursor(CursorIcon::PointingHand).on_hover_text(tip).clicked()
 }
 
-fn ground(ui: &Ui, theme: &Theme, rect: Rect, response: &Response) {
+fn paint_background(ui: &Ui, theme: &Theme, rect: Rect, response: &Response) {
     ui.painter().hline(rect.x_range(), rect.top(), Stroke::new(1.0, theme.line));
     if response.hovered() {
         ui.painter().rect_filled(rect, 0.0, theme.raised);
@@ -138,7 +138,7 @@ fn sign_colour(theme: &Theme, state: ClaimState) -> Color32 {
 /// sufficient without the colour.
 fn paint_sign(painter: &egui::Painter, theme: &Theme, state: ClaimState, centre: Pos2) {
     let stroke = Stroke::new(2.0, sign_colour(theme, state));
-    let at = |x: f32, y: f32| centre + vec2(x, y) * RADIUS;
+    let at = |x: f32, y: f32| centre + vec2(x, y) * SIGN_RADIUS;
     let mut lines: Vec<[Pos2; 2]> = vec![];
     match state {
         ClaimState::Stands => lines.extend([[at(-0.9, 0.1), at(-0.2, 0.8)], [at(-0.2, 0.8), at(1.0, -0.8)]]),
@@ -146,7 +146,7 @@ fn paint_sign(painter: &egui::Painter, theme: &Theme, state: ClaimState, centre:
         ClaimState::CannotBeTold => lines.push([at(-1.0, 0.0), at(1.0, 0.0)]),
         ClaimState::Outdated => lines.extend([[at(0.0, -1.0), at(0.0, 0.3)], [at(0.0, 0.8), at(0.0, 1.1)]]),
         ClaimState::NotRun | ClaimState::Needs | ClaimState::Open => {
-            painter.circle_stroke(centre, 0.8 * RADIUS, Stroke::new(1.0, theme.secondary));
+            painter.circle_stroke(centre, 0.8 * SIGN_RADIUS, Stroke::new(1.0, theme.secondary));
         }
     }
     for line in lines {

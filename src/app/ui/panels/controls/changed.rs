@@ -4,7 +4,7 @@
 use crate::ui::{page::controls::changed_keys, panels::prelude::*};
 
 /// Heights of a setting, of the heading above the first, and of the margins, points.
-const ROW: f32 = 22.0;
+const ROW_HEIGHT: f32 = 22.0;
 const HEAD_HEIGHT: f32 = 28.0;
 const MARGIN: i8 = 8;
 /// The maximum number of settings visible at once; a longer list scrolls.
@@ -18,13 +18,13 @@ pub fn changed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     if listed == 0 {
         return;
     }
-    let height = HEAD_HEIGHT + ROW * listed.min(MAX_SHOWN) as f32;
+    let height = HEAD_HEIGHT + ROW_HEIGHT * listed.min(MAX_SHOWN) as f32;
     let margin = Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: MARGIN });
     borderless(Panel::bottom("changed").exact_size(height + f32::from(MARGIN)), margin).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         hairline(ui, shell.theme);
         ui.allocate_ui(vec2(ui.available_width(), HEAD_HEIGHT - 2.0), |ui| head_ui(ui, shell, page));
-        ScrollArea::vertical().max_height(ROW * MAX_SHOWN as f32).auto_shrink([false, true]).show(ui, |ui| {
+        ScrollArea::vertical().max_height(ROW_HEIGHT * MAX_SHOWN as f32).auto_shrink([false, true]).show(ui, |ui| {
             for key in &page.controls.changed {
                 if let Some(knob) = page.knobs.iter().find(|knob| knob.key == *key) {
                     row_ui(ui, shell, page, knob);
@@ -54,23 +54,27 @@ fn row_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, knob: &Knob) {
     let value = page.config.get(knob.key).map(value_text).unwrap_or_default();
     let preset = page.preset.get(knob.key).map(Value::to_string).unwrap_or_default();
     ui.push_id(knob.key, |ui| {
-        ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW), Layout::right_to_left(Align::Center), |ui| {
-            ui.set_min_height(ROW);
-            let is_locked = page.restrictions.locks(knob.key);
-            let back = ui.add_enabled(!is_locked, Button::new(RichText::new("back").small()).small());
-            let name = format!("{} back to the preset", knob.label);
-            back.widget_info(|| WidgetInfo::labeled(Role::Button, !is_locked, &name));
-            let back = back.on_hover_text(format!("The preset has {preset}.")).on_disabled_hover_text(LOCKED);
-            shell.on_click(back, SettingAction::Restore(knob.key.to_owned()));
-            let shown = small_text(&value, shell.theme.text);
-            ui.add(Label::new(shown).truncate()).on_hover_text(format!("{} = {value}", knob.key));
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                let name = small_text(knob.label, shell.theme.secondary);
-                let name = ui.add(Label::new(name).truncate()).on_hover_text(knob.label);
-                let words = format!("{} = {value}", knob.label);
-                name.widget_info(|| WidgetInfo::labeled(Role::Label, true, &words));
-            });
-        });
+        ui.allocate_ui_with_layout(
+            vec2(ui.available_width(), ROW_HEIGHT),
+            Layout::right_to_left(Align::Center),
+            |ui| {
+                ui.set_min_height(ROW_HEIGHT);
+                let is_locked = page.restrictions.locks(knob.key);
+                let back = ui.add_enabled(!is_locked, Button::new(RichText::new("back").small()).small());
+                let name = format!("{} back to the preset", knob.label);
+                back.widget_info(|| WidgetInfo::labeled(Role::Button, !is_locked, &name));
+                let back = back.on_hover_text(format!("The preset has {preset}.")).on_disabled_hover_text(LOCKED);
+                shell.on_click(back, SettingAction::Restore(knob.key.to_owned()));
+                let shown = small_text(&value, shell.theme.text);
+                ui.add(Label::new(shown).truncate()).on_hover_text(format!("{} = {value}", knob.key));
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                    let name = small_text(knob.label, shell.theme.secondary);
+                    let name = ui.add(Label::new(name).truncate()).on_hover_text(knob.label);
+                    let words = format!("{} = {value}", knob.label);
+                    name.widget_info(|| WidgetInfo::labeled(Role::Label, true, &words));
+                });
+            },
+        );
     });
 }
 

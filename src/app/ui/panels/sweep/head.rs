@@ -34,7 +34,7 @@ pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
             shell.act(RunsAction::ReadSweep(page.folder.clone()));
         }
     });
-    if let Some(words) = &page.complaint {
+    if let Some(words) = &page.error_message {
         ui.label(small_text(words, shell.theme.error));
     }
     if let Some(results) = &results {

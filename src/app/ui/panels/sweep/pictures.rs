@@ -117,15 +117,15 @@ fn slider_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, view: &SweepV
 
 /// Points that are not drawn, because nothing of them is recorded so far.
 fn left_out_message(view: &SweepView<'_>) -> String {
-    const NAMED: usize = 4;
+    const MAX_NAMED: usize = 4;
     let Some(without) =
         view.values().map(|values_at_step| values_at_step.points_without_value()).filter(|all| !all.is_empty())
     else {
         return String::new();
     };
     let results = &view.results;
-    let named: Vec<String> = without.iter().take(NAMED).map(|p| results.point_name(*p)).collect();
-    let more = if without.len() > NAMED { "; …" } else { "" };
+    let named: Vec<String> = without.iter().take(MAX_NAMED).map(|p| results.point_name(*p)).collect();
+    let more = if without.len() > MAX_NAMED { "; …" } else { "" };
     let [has, are] = if without.len() == 1 { ["has", "is"] } else { ["have", "are"] };
     let (all, count, named) = (results.points.len(), number::grouped(without.len() as u64), named.join("; "));
     format!("; {count} of {all} points {has} no value so far and {are} not drawn: {named}{more}")

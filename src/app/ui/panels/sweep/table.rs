@@ -1,5 +1,5 @@
 //! The table of a sweep's points, or of compared runs: settings, runs, and numbers as means with their spread over seeds.
-//! The best of each number are marked. Only rows in sight are drawn.
+//! The best of each number are marked. Only visible rows are drawn.
 
 use crate::{
     experiments::{
@@ -12,19 +12,19 @@ use crate::{
     },
 };
 
-const ROW: f32 = 24.0;
+const ROW_HEIGHT: f32 = 24.0;
 /// Height of the header if every heading fits on one line, points.
 const HEAD_HEIGHT: f32 = 22.0;
 /// Width of a point's number with its colour, points.
-const POINT: f32 = 72.0;
+const POINT_WIDTH: f32 = 72.0;
 /// Width of a point's name with its colour, points.
-const NAMED_POINT: f32 = 240.0;
+const NAMED_POINT_WIDTH: f32 = 240.0;
 /// Minimum width of a setting, points.
-const PART: f32 = 72.0;
+const MIN_SETTING_WIDTH: f32 = 72.0;
 /// Minimum width of a number with its spread, points.
-const NUMBER: f32 = 176.0;
+const MIN_NUMBER_WIDTH: f32 = 176.0;
 /// Width of the column that counts the finished runs, points.
-const RUNS: f32 = 72.0;
+const RUN_COUNT_WIDTH: f32 = 72.0;
 
 /// Draws the table; the point that was clicked.
 pub fn table_ui(ui: &mut Ui, order: &mut PointOrder, view: &SweepView<'_>) -> Option<usize> {
@@ -47,7 +47,7 @@ pub fn mark_legend(view: &SweepView<'_>) -> Option<&'static str> {
     if view.best.values().any(|best| best.as_ref().is_ok_and(|points| !points.is_empty())) {
         return Some("★ best within its spread");
     }
-    let shown = view.shown().filter(|number| view.results.can_mark_best(number))?;
+    let shown = view.shown_number().filter(|number| view.results.can_mark_best(number))?;
     view.best.get(&shown.id)?.as_ref().err().copied()
 }
 
@@ -87,11 +87,12 @@ impl<'a> TableFrame<'a> {
         let numbers: Vec<(Column, String)> =
             numbers(view).map(|n| (Column::Number(n.id.clone()), heading(view, n))).collect();
         let (axes, count) = (view.results.axes.len() as f32, numbers.len() as f32);
-        let (points, point) = if view.results.names.is_empty() { ("point", POINT) } else { ("run", NAMED_POINT) };
-        let shared = ui.available_width() - point - RUNS;
+        let has_names = !view.results.names.is_empty();
+        let (points, point) = if has_names { ("run", NAMED_POINT_WIDTH) } else { ("point", POINT_WIDTH) };
+        let shared = ui.available_width() - point - RUN_COUNT_WIDTH;
         // a number with its spread is wider than a setting
-        let number = (1.5 * shared / (axes + 1.5 * count).max(1.0)).max(NUMBER);
-        let part = ((shared - number * count) / axes.max(1.0)).max(PART);
+        let number = (1.5 * shared / (axes + 1.5 * count).max(1.0)).max(MIN_NUMBER_WIDTH);
+        let part = ((shared - number * count) / axes.max(1.0)).max(MIN_SETTING_WIDTH);
         let theme = view.theme;
         let has_room = |(_, words): &(Column, String)| {
             let galley =
@@ -101,7 +102,7 @@ impl<'a> TableFrame<'a> {
         let head = if numbers.iter().all(has_room) { HEAD_HEIGHT } else { 2.0 * HEAD_LINE };
         let all = std::iter::once((Column::Point, points.to_owned(), point))
             .chain(settings.map(|(column, words)| (column, words, part)))
-            .chain([(Column::Runs, "finished".to_owned(), RUNS)])
+            .chain([(Column::Runs, "finished".to_owned(), RUN_COUNT_WIDTH)])
             .chain(numbers.into_iter().map(|(column, words)| (column, words, number)));
         let (ids, columns) = all
             .map(|(column, heading, width)| {
@@ -110,7 +111,7 @@ impl<'a> TableFrame<'a> {
                 (column, TableColumn { heading, width, align_right, descending })
             })
             .unzip();
-        let table = SortedTable { id: "points", theme, columns, left: 0.0, head, row: ROW, wanted: None };
+        let table = SortedTable { id: "points", theme, columns, left: 0.0, head, row: ROW_HEIGHT, wanted: None };
         Self { columns: ids, table }
     }
 }
@@ -127,7 +128,7 @@ fn row_ui(ui: &mut Ui, view: &SweepView<'_>, frame: &TableFrame<'_>, point: usiz
         if *column == Column::Point {
             let swatch = Rect::from_center_size(place.left_center() + vec2(PAD + 5.0, 0.0), vec2(10.0, 10.0));
             ui.painter().rect_filled(swatch, 2.0, view.colour(point));
-            let mark = if view.shown().is_some_and(|number| is_best(&number.id)) { " ★" } else { "" };
+            let mark = if view.shown_number().is_some_and(|number| is_best(&number.id)) { " ★" } else { "" };
             let (text, font) = match view.results.names.get(point) {
                 Some(name) => (format!("{name}{mark}"), FontId::proportional(theme::BODY)),
                 None => (format!("{}{mark}", point + 1), theme::numbers()),

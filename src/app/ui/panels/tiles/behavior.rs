@@ -3,13 +3,13 @@
 use eframe::egui::{Rangef, TextStyle, TextWrapMode, Visuals, WidgetText};
 use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, Tabs, TileId, Tiles, UiResponse};
 
-use super::Stage;
+use super::TilesBehavior;
 use crate::ui::{
     panels::prelude::*,
     tiling::{GAP, simplification},
 };
 
-impl Behavior<Pane> for Stage<'_> {
+impl Behavior<Pane> for TilesBehavior<'_> {
     fn pane_ui(&mut self, ui: &mut Ui, id: TileId, pane: &mut Pane) -> UiResponse {
         if self.tile_ui(ui, id, pane) { UiResponse::DragStarted } else { UiResponse::None }
     }
@@ -46,7 +46,7 @@ impl Behavior<Pane> for Stage<'_> {
     /// cannot be read.
     fn on_tab_button(&mut self, _: &mut Tiles<Pane>, id: TileId, button: Response) -> Response {
         if self.in_front.contains(&id) {
-            let title = NotedTitle { pass: button.ctx.cumulative_pass_nr(), place: button.rect.x_range() };
+            let title = DrawnTitle { pass: button.ctx.cumulative_pass_nr(), place: button.rect.x_range() };
             button.ctx.data_mut(|data| data.insert_temp(title_id(id), title));
         } else if is_cut(&button) && button.rect.width() <= self.title_room {
             let seen = button.interact_rect;
@@ -64,9 +64,9 @@ impl Behavior<Pane> for Stage<'_> {
         self.front_title = None;
         self.title_room = 0.0;
         let Some(tab) = tabs.active else { return };
-        *offset += TabInFront::way_to(ui, bar, tab);
+        *offset += TabInFront::scroll_delta(ui, bar, tab);
         let has_others = tabs.children.iter().any(|other| *other != tab && tiles.is_visible_in_layout(*other));
-        let arrows = if has_others { 2.0 * ARROW } else { 0.0 };
+        let arrows = if has_others { 2.0 * ARROW_WIDTH } else { 0.0 };
         self.title_room = ui.max_rect().width() - arrows;
         let close = self.close_button_outer_size() + CLOSE_GAP;
         let room = self.title_room - close - 2.0 * self.tab_title_spacing(ui.visuals());
@@ -80,7 +80,7 @@ impl Behavior<Pane> for Stage<'_> {
     fn tab_bar_trailing_ui(&mut self, tiles: &Tiles<Pane>, ui: &mut Ui, bar: TileId, _: &Tabs) {
         let room = tiles.rect(bar).map_or(ui.clip_rect().width(), |bar| bar.width());
         if ui.min_rect().width() > room {
-            ui.add_space(ARROW);
+            ui.add_space(ARROW_WIDTH);
         }
     }
 
@@ -149,7 +149,7 @@ impl Behavior<Pane> for Stage<'_> {
     }
 }
 
-/// True if an end of the bar cuts a tab, and a part of it is in sight.
+/// True if an end of the bar cuts a tab, and a part of it is visible.
 fn is_cut(button: &Response) -> bool {
     button.interact_rect.is_positive() && button.interact_rect.width() < button.rect.width() - 1.0
 }
@@ -161,7 +161,7 @@ fn title_id(tab: TileId) -> Id {
 
 /// The horizontal position of a tab's title when it was last drawn.
 #[derive(Debug, Clone, Copy)]
-struct NotedTitle {
+struct DrawnTitle {
     pass: u64,
     place: Rangef,
 }
@@ -177,31 +177,31 @@ struct TabInFront {
     left: u8,
 }
 
-const FOLLOWED: u8 = 12;
+const FOLLOWED_FRAMES: u8 = 12;
 /// The gap between a title and its close button, points.
 const CLOSE_GAP: f32 = 4.0;
 /// Room of an arrow at an end of a bar, points.
-const ARROW: f32 = 40.0;
+const ARROW_WIDTH: f32 = 40.0;
 
 impl TabInFront {
     /// The distance by which the bar is to be scrolled in this frame, so that the title lies between its arrows. At the
     /// ends, where there is no arrow, the bar goes no further.
-    fn way_to(ui: &Ui, bar: TileId, tab: TileId) -> f32 {
+    fn scroll_delta(ui: &Ui, bar: TileId, tab: TileId) -> f32 {
         let id = Id::unique(("tab in front", bar.0));
         let bar = ui.max_rect().x_range();
         let last = ui.ctx().cumulative_pass_nr().saturating_sub(1);
         // a position noted in an earlier pass is out of date
-        let title = ui.data(|data| data.get_temp::<NotedTitle>(title_id(tab))).filter(|title| title.pass == last);
+        let title = ui.data(|data| data.get_temp::<DrawnTitle>(title_id(tab))).filter(|title| title.pass == last);
         let title = title.map(|title| title.place);
         let widths = [bar.span(), title.map_or(0.0, Rangef::span)].map(f32::round);
         let before = ui.data(|data| data.get_temp::<Self>(id));
         let before = before.filter(|before| before.tab == tab && before.widths == widths);
-        let now = before.unwrap_or(Self { tab, widths, left: FOLLOWED });
+        let now = before.unwrap_or(Self { tab, widths, left: FOLLOWED_FRAMES });
         if now.left == 0 {
             return 0.0;
         }
         ui.data_mut(|data| data.insert_temp(id, Self { left: now.left - 1, ..now }));
-        let seen = bar.shrink(ARROW);
+        let seen = bar.shrink(ARROW_WIDTH);
         let way = title.map(|title| (title.min - seen.min).min(0.0) + (title.max - seen.max).max(0.0));
         if way.is_none_or(|way| way.abs() > 0.5) {
             ui.request_repaint();

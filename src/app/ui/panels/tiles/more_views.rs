@@ -5,13 +5,13 @@ use egui_tiles::TileId;
 
 use crate::ui::{panels::prelude::*, views_of};
 
-const NAME: &str = "More views";
+const BUTTON_LABEL: &str = "More views";
 /// Width of the button with the gap at its left, points.
-const WIDTH: f32 = 92.0;
+const BUTTON_WIDTH: f32 = 92.0;
 /// Room for the menu of the tile at its right, points.
-const MENU: f32 = 40.0;
+const MENU_WIDTH: f32 = 40.0;
 /// Size of the list, points.
-const LIST: Vec2 = vec2(380.0, 420.0);
+const LIST_SIZE: Vec2 = vec2(380.0, 420.0);
 
 /// The views that are not open, and the tile that lists them.
 pub(super) struct MoreViews {
@@ -30,26 +30,26 @@ impl MoreViews {
 
     /// The width that the button takes from the title bar of a tile.
     pub(super) fn button_width(&self, tile: TileId) -> f32 {
-        if self.tile == Some(tile) && !self.views.is_empty() { WIDTH } else { 0.0 }
+        if self.tile == Some(tile) && !self.views.is_empty() { BUTTON_WIDTH } else { 0.0 }
     }
 
     /// The button at the right end of a tile's title bar, and the list that it opens.
     pub(super) fn show(&self, ui: &mut Ui, theme: &Theme, header: Rect, actions: &mut Actions) {
-        let right = header.right() - MENU;
-        let place = Rect::from_x_y_ranges(right - WIDTH..=right, header.y_range());
+        let right = header.right() - MENU_WIDTH;
+        let place = Rect::from_x_y_ranges(right - BUTTON_WIDTH..=right, header.y_range());
         let layout = Layout::right_to_left(Align::Center);
         let mut inner = ui.new_child(UiBuilder::new().max_rect(place).layout(layout).id_salt("more views"));
-        let words = RichText::new(NAME).size(theme::SMALL).color(theme.secondary);
+        let words = RichText::new(BUTTON_LABEL).size(theme::SMALL).color(theme.secondary);
         let button = inner.add(Button::new(words).small().frame(false));
-        button.widget_info(|| WidgetInfo::labeled(Role::Button, true, NAME));
+        button.widget_info(|| WidgetInfo::labeled(Role::Button, true, BUTTON_LABEL));
         let tip = match self.views.len() {
             1 => "One more view of this lab.".to_owned(),
             n => format!("{n} more views of this lab."),
         };
         let button = button.on_hover_text(tip);
         Popup::menu(&button).show(|ui| {
-            ui.set_width(LIST.x);
-            ScrollArea::vertical().max_height(LIST.y).show(ui, |ui| {
+            ui.set_width(LIST_SIZE.x);
+            ScrollArea::vertical().max_height(LIST_SIZE.y).show(ui, |ui| {
                 for entry in &self.views {
                     if entry_ui(ui, theme, entry) {
                         actions.push(PageAction::ShowView(entry.id));

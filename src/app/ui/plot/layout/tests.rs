@@ -65,7 +65,7 @@ fn long_words_of_an_axis_leave_its_numbers_where_there_is_height() {
         assert!(layout.plot.height() >= 80.0, "{high}");
         (layout.x_ticks.iter().filter(|tick| tick.1.is_empty()).count(), layout.x_label_drop)
     };
-    assert_eq!(covered(300.0), (0, ROW), "the words stand below the numbers");
+    assert_eq!(covered(300.0), (0, ROW_HEIGHT), "the words stand below the numbers");
     let (numbers, drop) = covered(150.0);
     assert!(numbers > 1 && drop == 0.0, "the data keep their height: {numbers}");
 }
@@ -87,7 +87,7 @@ fn numbers_of_axes_do_not_touch_in_small_charts() {
             }
             for pair in shown(&layout.y_ticks).windows(2) {
                 let apart = layout.y_at(pair[0].0) - layout.y_at(pair[1].0);
-                assert!(apart >= TEXT - 0.1, "{wide} x {high}, {range:?}: {pair:?}");
+                assert!(apart >= TEXT_SIZE - 0.1, "{wide} x {high}, {range:?}: {pair:?}");
             }
         }
     }
@@ -106,7 +106,7 @@ fn names_at_ends_do_not_overlap_and_stay_inside() {
     let layout = laid_out(lines.collect());
     assert_eq!(layout.names.len(), 8);
     for pair in layout.names.windows(2) {
-        assert!(pair[1].at.y - pair[0].at.y >= ROW - 1.5);
+        assert!(pair[1].at.y - pair[0].at.y >= ROW_HEIGHT - 1.5);
     }
     for n in &layout.names {
         assert!(n.at.y > 0.0 && n.at.y < 300.0 && n.at.x > layout.plot.right());
@@ -190,7 +190,7 @@ fn the_faintest_lines_are_seen_in_every_colour() {
     for theme in [Theme::dark(), Theme::light()] {
         let Theme { text, secondary, accent, fast, slow, warm, cool, .. } = theme;
         let singles = [theme.grey(), text, secondary, accent, fast, slow, warm, cool];
-        let series = (0..7).map(|i| theme.series(i)).chain((0..3).map(|i| theme.trace(i)));
+        let series = (0..7).map(|i| theme.series(i)).chain((0..3).map(|i| theme.trace_colour(i)));
         for colour in series.chain(singles) {
             let lines = vec![Line::new("a", colour, &curve).raw(&curve), Line::new("b", colour, &curve).faint()];
             let chart = Chart { marker: Some(4.0), ..chart(lines) };

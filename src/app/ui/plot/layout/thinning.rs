@@ -3,12 +3,12 @@
 use crate::ui::{curve::Curve, plot::geometry::share_of};
 
 /// Up to this many points per column are all drawn; more are thinned.
-const DENSE: usize = 4;
+const MAX_POINTS_PER_COLUMN: usize = 4;
 
-/// Thins points that are more than [`DENSE`] a column to the first, the lowest, the highest and the last of each column
-/// (Jugel et al. 2014, M4), between which a line is drawn alike. Gaps stay.
+/// Thins points that are more than [`MAX_POINTS_PER_COLUMN`] a column to the first, the lowest, the highest and the
+/// last of each column (Jugel et al. 2014, M4), between which a line is drawn alike. Gaps stay.
 pub(super) fn extremes(points: Vec<[f64; 2]>, columns: usize, ends: [f64; 2]) -> Vec<[f64; 2]> {
-    if points.len() <= DENSE * columns {
+    if points.len() <= MAX_POINTS_PER_COLUMN * columns {
         return points;
     }
     let is_gap = |p: &[f64; 2]| !(p[0].is_finite() && p[1].is_finite());
@@ -31,9 +31,10 @@ pub(super) fn extremes(points: Vec<[f64; 2]>, columns: usize, ends: [f64; 2]) ->
     out
 }
 
-/// Thins more than [`DENSE`] columns (x, low, high) per drawn one to the range at its first and last x. Gaps stay.
+/// Thins more than [`MAX_POINTS_PER_COLUMN`] columns (x, low, high) per drawn one to the range at its first and last x.
+/// Gaps stay.
 pub(super) fn envelope(shares: &[[f64; 3]], columns: usize) -> Vec<[f64; 3]> {
-    if shares.len() <= DENSE * columns {
+    if shares.len() <= MAX_POINTS_PER_COLUMN * columns {
         return shares.to_vec();
     }
     let is_gap = |c: &[f64; 3]| c.iter().any(|v| v.is_nan());

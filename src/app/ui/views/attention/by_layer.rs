@@ -9,7 +9,7 @@ const GAP: f32 = 6.0;
 struct Statistic {
     name: &'static str,
     axis: &'static str,
-    /// One value per head.
+    /// Reads one value for each head.
     heads: fn(&LayerStatistics) -> &[f64],
     uniform: fn(&UniformStatistics) -> f64,
     paper: fn() -> Vec<PaperLine>,
@@ -69,7 +69,7 @@ fn layers(measured: Option<Measured<'_, AttentionStatistics>>) -> &[LayerStatist
 }
 
 /// The index of the selected layer; the first if none is selected.
-fn place(cx: &ViewCx<'_>) -> usize {
+fn selected_layer(cx: &ViewCx<'_>) -> usize {
     let is_selected = |l: &LayerStatistics| Some(&l.path) == cx.selection.layer.as_ref();
     layers(cx.measured_in_focus()).iter().position(is_selected).unwrap_or(0)
 }
@@ -87,7 +87,7 @@ impl AttentionByLayer {
     /// x and the statistic of one variant: by layer, or of the selected layer by step.
     fn points(&self, cx: &ViewCx<'_>, variant: usize, statistic: &Statistic) -> Vec<(u64, f64)> {
         if self.over_training {
-            let place = place(cx);
+            let place = selected_layer(cx);
             let history = cx.history::<AttentionStatistics>(variant);
             let at = |(step, m): &(u64, &AttentionStatistics)| Some((*step, statistic.mean(m.layers.get(place)?)));
             return history.iter().filter_map(at).collect();
@@ -110,7 +110,7 @@ impl AttentionByLayer {
     fn chart<'a>(&self, cx: &ViewCx<'a>, statistic: &Statistic) -> Chart<'a> {
         let x = if self.over_training { Axis::steps().include(&[0.0]) } else { Axis::new("layer").integer_ticks() };
         let y = Axis::new(statistic.axis).include(&[0.0]);
-        let mut chart = Chart::new(statistic.name, x, y).empty(cx.why_nothing::<AttentionStatistics>(
+        let mut chart = Chart::new(statistic.name, x, y).empty(cx.empty_reason::<AttentionStatistics>(
             "Not measured yet. A run measures its attention at the start: press Space.",
         ));
         let all = groups(cx.mirror);
@@ -198,7 +198,7 @@ impl PanelView for AttentionByLayer {
             return "entropy, rank and sink of the attention".to_owned();
         };
         let what = match self.over_training {
-            true => format!("{}, mean over heads", m.value.layers.get(place(cx)).map_or("", |l| &l.path)),
+            true => format!("{}, mean over heads", m.value.layers.get(selected_layer(cx)).map_or("", |l| &l.path)),
             false => format!("step {}, mean over heads", m.sample.step),
         };
         let all = (0..cx.mirror.variants().len()).filter_map(|v| cx.newest::<AttentionStatistics>(v));

@@ -101,7 +101,7 @@ struct Grid {
     /// The side of a map, points.
     side: f32,
     /// Layers run to the right (with their names above) or down (names to the left).
-    across: bool,
+    is_horizontal: bool,
 }
 
 const GAP: f32 = 12.0;
@@ -118,18 +118,18 @@ impl Grid {
         let (side, is_across) =
             if across >= down && across + GAP > NAME_WIDTH { (across, true) } else { (down, false) };
         let corner = rect.min + if is_across { vec2(0.0, NAME_HEIGHT) } else { vec2(NAME_WIDTH, 0.0) };
-        Self { corner, side: side.clamp(8.0, 220.0).floor(), across: is_across }
+        Self { corner, side: side.clamp(8.0, 220.0).floor(), is_horizontal: is_across }
     }
 
     fn cell(&self, layer: usize, head: usize) -> Rect {
         let (l, h) = (layer as f32 * (self.side + GAP), head as f32 * (self.side + GAP));
-        let at = self.corner + if self.across { vec2(l, h) } else { vec2(h, l) };
+        let at = self.corner + if self.is_horizontal { vec2(l, h) } else { vec2(h, l) };
         Rect::from_min_size(at, vec2(self.side, self.side + 6.0))
     }
 
     fn layer_name(&self, layer: usize) -> (Pos2, Align2) {
         let cell = self.cell(layer, 0);
-        match self.across {
+        match self.is_horizontal {
             true => (pos2(cell.left(), self.corner.y - 3.0), Align2::LEFT_BOTTOM),
             false => (pos2(self.corner.x - NAME_GAP, cell.top() + self.side / 2.0), Align2::RIGHT_CENTER),
         }
@@ -137,6 +137,6 @@ impl Grid {
 
     /// The room for the name of a layer, points.
     fn name_width(&self) -> f32 {
-        if self.across { self.side } else { NAME_WIDTH - NAME_GAP }
+        if self.is_horizontal { self.side } else { NAME_WIDTH - NAME_GAP }
     }
 }

@@ -16,7 +16,7 @@ pub use side_by_side::SideBySide;
 
 const NO_MAPS: &str = "No attention maps yet. A run measures them at its start: press Space.";
 /// In a tile this many times as high as wide, the large map is below the small ones, where it is larger.
-const TALL: f32 = 1.2;
+const TALL_RATIO: f32 = 1.2;
 /// The share of the height that it has there.
 const SHARE_BELOW: f32 = 0.55;
 /// Height of the row of controls, and of the text on the head where that has a row of its own, points.
@@ -32,8 +32,8 @@ pub struct Attention {
     map: ColourMap,
 }
 
-/// The one that is shown large: the selected one, else the first.
-fn chosen<'h, 'a>(heads: &'h [HeadMap<'a>], selection: &Selection) -> Option<&'h HeadMap<'a>> {
+/// The map that is shown large: the selected one, or the first if none is selected.
+fn chosen_head<'h, 'a>(heads: &'h [HeadMap<'a>], selection: &Selection) -> Option<&'h HeadMap<'a>> {
     heads.iter().find(|h| h.is_selected(selection)).or(heads.first())
 }
 
@@ -58,7 +58,7 @@ impl Attention {
     }
 
     fn large_ui(&mut self, ui: &mut Ui, heads: &[HeadMap<'_>], sample: &Sample, size: Vec2, cx: &mut ViewCx<'_>) {
-        let Some(h) = chosen(heads, cx.selection) else { return };
+        let Some(h) = chosen_head(heads, cx.selection) else { return };
         let Some(held) = self.maps.held.get(&h.label) else { return };
         let coarse = h.matrix.rows < sample.tokens.len();
         let token = |i: usize| position_label(if coarse { &[] } else { &sample.tokens }, 1, i);
@@ -71,7 +71,7 @@ impl Attention {
     }
 
     fn maps_ui(&mut self, ui: &mut Ui, heads: &[HeadMap<'_>], sample: &Sample, room: Vec2, cx: &mut ViewCx<'_>) {
-        let is_below = room.y > TALL * room.x;
+        let is_below = room.y > TALL_RATIO * room.x;
         let (large, small) = if is_below {
             let high = (SHARE_BELOW * room.y).floor();
             (vec2(room.x, high), vec2(room.x, room.y - high - ui.spacing().item_spacing.y))
@@ -81,7 +81,7 @@ impl Attention {
         };
         let both_ui = |ui: &mut Ui| {
             let (rect, _) = ui.allocate_exact_size(small, Sense::hover());
-            self.maps.grid_ui(ui, heads, chosen(heads, cx.selection), rect, cx);
+            self.maps.grid_ui(ui, heads, chosen_head(heads, cx.selection), rect, cx);
             self.large_ui(ui, heads, sample, large, cx);
         };
         if is_below {
@@ -93,13 +93,13 @@ impl Attention {
 
     /// True if the text on the chosen head does not fit beside the controls.
     fn has_text_below(ui: &Ui, heads: &[HeadMap<'_>], selection: &Selection) -> bool {
-        let text = chosen(heads, selection).map_or(0.0, |h| note_width(ui.painter(), &h.tip));
+        let text = chosen_head(heads, selection).map_or(0.0, |h| note_width(ui.painter(), &h.tip));
         ui.available_width() < CONTROLS_WIDTH + text
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, heads: &[HeadMap<'_>], cx: &mut ViewCx<'_>) {
         let text_ui = |ui: &mut Ui, cx: &ViewCx<'_>| {
-            if let Some(h) = chosen(heads, cx.selection) {
+            if let Some(h) = chosen_head(heads, cx.selection) {
                 ui.add(egui::Label::new(RichText::new(&h.tip).color(cx.theme.secondary).size(12.0)).truncate());
             }
         };
@@ -111,7 +111,7 @@ impl Attention {
             }
             let maps = [ColourMap::Viridis, ColourMap::Magma, ColourMap::Cividis].map(|map| (map, map.name()));
             choice_menu(ui, self.map.name(), &mut self.map, maps, "Colours of the maps.");
-            if let Some(h) = chosen(heads, cx.selection) {
+            if let Some(h) = chosen_head(heads, cx.selection) {
                 let button = ui.button("As a Markov step").on_hover_text(
                     "Shows this map as a step of a Markov chain: eigenvalues, where walks end and linger, lumping into blocks.",
                 );
@@ -180,7 +180,7 @@ impl View for Attention {
     /// The large map, cell by cell.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let heads = self.heads(cx.latest::<AttentionMaps>()?.value, cx.theme);
-        let h = chosen(&heads, cx.selection)?;
+        let h = chosen_head(&heads, cx.selection)?;
         let columns = (0..h.matrix.cols).map(|c| c.to_string());
         let mut table = Table::new(std::iter::once(format!("{}.h{} (row)", h.path, h.head)).chain(columns));
         for (r, row) in h.matrix.data.chunks(h.matrix.cols.max(1)).enumerate() {

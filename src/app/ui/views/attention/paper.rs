@@ -18,24 +18,25 @@ pub(super) struct PaperLine {
     pub points: Vec<[f64; 2]>,
 }
 
-const STANDARD: (&str, &str) = ("paper, 60M, T = 512: standard", "standard");
-const COUPLED: (&str, &str) = ("paper, 60M, T = 512: coupled", "hamiltonian");
-const GQA: (&str, &str) = ("paper, 60M, T = 512: GQA", "gqa");
+const STANDARD_LABELS: (&str, &str) = ("paper, 60M, T = 512: standard", "standard");
+const COUPLED_LABELS: (&str, &str) = ("paper, 60M, T = 512: coupled", "hamiltonian");
+const GQA_LABELS: (&str, &str) = ("paper, 60M, T = 512: GQA", "gqa");
 
 /// Table 12: effective rank by layer, over 25 validation batches and 8 heads.
 const STANDARD_RANK: [f64; LAYERS] = [28.6, 179.5, 200.0, 176.8, 104.1, 100.1, 80.1, 40.4];
 const COUPLED_RANK: [f64; LAYERS] = [32.8, 185.0, 178.0, 175.9, 109.5, 111.1, 87.3, 49.8];
 /// The text below table 12: means over layers.
-const TOP_SHARES: [((&str, &str), f64); 2] = [(STANDARD, 0.056), (COUPLED, 0.050)];
+const TOP_SHARES: [((&str, &str), f64); 2] = [(STANDARD_LABELS, 0.056), (COUPLED_LABELS, 0.050)];
 /// The caption of figure 3: entropy of layer 2, nats.
-const ENTROPIES: [((&str, &str), f64); 3] = [(GQA, 1.65), (STANDARD, 1.95), (COUPLED, 2.5)];
+const ENTROPIES: [((&str, &str), f64); 3] = [(GQA_LABELS, 1.65), (STANDARD_LABELS, 1.95), (COUPLED_LABELS, 2.5)];
 
 fn line(name: (&'static str, &'static str), claim: &'static str, points: Vec<[f64; 2]>) -> PaperLine {
-    PaperLine { label: name.0, variant: name.1, claim: (name == COUPLED).then_some(claim), points }
+    PaperLine { label: name.0, variant: name.1, claim: (name == COUPLED_LABELS).then_some(claim), points }
 }
 
 pub(super) fn effective_ranks() -> Vec<PaperLine> {
-    [(STANDARD, STANDARD_RANK), (COUPLED, COUPLED_RANK)].map(|(name, rank)| line(name, "C15", by_place(&rank))).into()
+    let lines = [(STANDARD_LABELS, STANDARD_RANK), (COUPLED_LABELS, COUPLED_RANK)];
+    lines.map(|(name, rank)| line(name, "C15", by_place(&rank))).into()
 }
 
 /// The values of one layer, as short lines around it. Their claim is about attention sinks, which cause the dip.

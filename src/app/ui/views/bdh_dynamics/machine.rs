@@ -10,9 +10,9 @@ use crate::{
 /// Edges that a picture can show.
 const MAX_SHOWN: usize = 90;
 /// Synapses that a picture can show.
-const REMEMBERED: usize = 60;
+const MAX_SHOWN_SYNAPSES: usize = 60;
 /// The smallest flow of an edge that is drawn, as a share of the strongest edge's flow.
-const FAINTEST: f64 = 0.04;
+const MIN_DRAWN_FLOW: f64 = 0.04;
 
 /// An input: a token of the text, or a poke at a neuron.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,12 +34,12 @@ pub(super) struct Machine {
     pub state: State<f64>,
     pulses: Vec<Vec<f64>>,
     /// All inputs so far; the last one may still be in progress.
-    pub read: Vec<MachineInput>,
+    pub inputs: Vec<MachineInput>,
     pub last: Option<Round>,
     /// The strongest flows of the last round.
     pub flows: Vec<Flow>,
     /// The number of edges that carried anything.
-    pub carried: usize,
+    pub carrying_edges: usize,
     /// Largest X, Y and |A| so far, for their bars.
     pub max: [f64; 3],
     /// The strongest synapses of the layer, found once a round.
@@ -68,23 +68,23 @@ impl Machine {
             Some(graph) => {
                 let synapses = TrainedSynapses {
                     weights: dense(&graph.weights)?,
-                    keep: graph.keep.to_vec(),
+                    retention: graph.keep.to_vec(),
                     norms: graph.norms,
                     single_state: graph.single_state,
                 };
                 synapses.system([&weights.gx(), &weights.gy()], &drift, layers)?
             }
         };
-        let state = system.rest();
+        let state = system.initial_state();
         Some(Self {
             payload: measured.sample.payload.clone(),
             system,
             state,
             pulses: (0..pulses.rows).map(|t| pulses.row(t).to_vec()).collect(),
-            read: vec![],
+            inputs: vec![],
             last: None,
             flows: vec![],
-            carried: 0,
+            carrying_edges: 0,
             max: [0.0; 3],
             memory: OnceCell::new(),
         })
@@ -101,11 +101,11 @@ impl Machine {
             true => usize::MAX,
             false => 4 * self.state.layer + self.state.kernel,
         };
-        for (k, arrival) in self.read.iter().enumerate() {
+        for (k, arrival) in self.inputs.iter().enumerate() {
             if matches!(arrival, MachineInput::Token(t) if *t >= other.pulses.len()) {
                 break;
             }
-            let last = k + 1 == self.read.len();
+            let last = k + 1 == self.inputs.len();
             let max = if last { rounds.min(4 * other.system.layers()) } else { usize::MAX };
             other.arrive(*arrival, last && max == 0);
             let mut done = 0;
@@ -118,13 +118,13 @@ impl Machine {
 
     /// The token that comes next, unless the text is over.
     pub fn next_token(&self) -> Option<usize> {
-        let next = self.read.iter().rev().find_map(MachineInput::token).map_or(0, |t| t + 1);
+        let next = self.inputs.iter().rev().find_map(MachineInput::token).map_or(0, |t| t + 1);
         (next < self.pulses.len()).then_some(next)
     }
 
     /// The token that was last read, if the last thing that came was one.
     pub fn token(&self) -> Option<usize> {
-        self.read.last().and_then(MachineInput::token)
+        self.inputs.last().and_then(MachineInput::token)
     }
 
     /// The next round; when a token is through, the next one arrives. False at the end of the text.
@@ -137,7 +137,7 @@ impl Machine {
         true
     }
 
-    /// Takes what is under way to its end, or the next token through all its rounds.
+    /// Finishes the token in progress, or runs the next one through all its rounds.
     pub fn finish_token(&mut self) -> bool {
         if self.system.is_done(&self.state) && !self.step() {
             return false;
@@ -153,7 +153,7 @@ impl Machine {
 
     /// Reads from the beginning up to and including token `t`.
     pub fn read_to(&mut self, t: usize) {
-        if self.token().is_none_or(|now| now > t) || self.read.iter().any(|a| matches!(a, MachineInput::Poke(_))) {
+        if self.token().is_none_or(|now| now > t) || self.inputs.iter().any(|a| matches!(a, MachineInput::Poke(_))) {
             self.restart();
         }
         while self.token().is_none_or(|now| now < t || !self.system.is_done(&self.state)) {
@@ -170,9 +170,9 @@ impl Machine {
     }
 
     pub fn restart(&mut self) {
-        self.state = self.system.rest();
-        self.read.clear();
-        (self.last, self.flows, self.carried) = (None, vec![], 0);
+        self.state = self.system.initial_state();
+        self.inputs.clear();
+        (self.last, self.flows, self.carrying_edges) = (None, vec![], 0);
         self.max = [0.0; 3];
         self.memory.take();
     }
@@ -192,10 +192,10 @@ impl Machine {
             }
         };
         if seen {
-            self.carry(Some(&pulse));
+            self.carry_pulse(Some(&pulse));
         }
-        self.last = Some(self.system.arrive(&mut self.state, &pulse));
-        self.read.push(arrival);
+        self.last = Some(self.system.receive_token(&mut self.state, &pulse));
+        self.inputs.push(arrival);
         self.measure();
     }
 
@@ -204,20 +204,20 @@ impl Machine {
             return false;
         }
         if seen {
-            self.carry(None);
+            self.carry_pulse(None);
         }
         self.last = self.system.round(&mut self.state);
         self.measure();
         self.last.is_some()
     }
 
-    fn carry(&mut self, pulse: Option<&[f64]>) {
+    fn carry_pulse(&mut self, pulse: Option<&[f64]>) {
         let mut flows = self.system.flows(&self.state, pulse);
-        self.carried = flows.len();
+        self.carrying_edges = flows.len();
         flows.sort_by(|a, b| b.amount.abs().total_cmp(&a.amount.abs()));
         flows.truncate(MAX_SHOWN);
         let max = flows.first().map_or(0.0, |f| f.amount.abs());
-        flows.retain(|f| f.amount.abs() > FAINTEST * max);
+        flows.retain(|f| f.amount.abs() > MIN_DRAWN_FLOW * max);
         self.flows = flows;
     }
 
@@ -230,11 +230,11 @@ impl Machine {
     }
 
     pub fn memory(&self) -> &[(usize, usize, f64)] {
-        self.memory.get_or_init(|| self.strongest(REMEMBERED))
+        self.memory.get_or_init(|| self.strongest_synapses(MAX_SHOWN_SYNAPSES))
     }
 
     /// The strongest synapses of the layer of the last round: (y side, x side, sigma).
-    pub fn strongest(&self, count: usize) -> Vec<(usize, usize, f64)> {
+    pub fn strongest_synapses(&self, count: usize) -> Vec<(usize, usize, f64)> {
         let layer = self.last.as_ref().and_then(|r| r.layer).unwrap_or(0);
         let Some(sigma) = self.state.sigma.get(self.system.state_of(layer)) else { return vec![] };
         let synapses = self.system.synapses().iter().zip(sigma).filter(|(_, s)| **s != 0.0);

@@ -31,8 +31,8 @@ fn keep_fresh<M: Measurement<Args = BdhDynamicsArgs>>(cx: &mut ViewCx<'_>) {
     cx.ask::<M>(None, &args, freshness);
 }
 
-/// The measurement for the settings as they are: that of the variant in focus, else of the first that has one.
-fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
+/// The measurement for the current settings: that of the variant in focus, or of the first variant that has one.
+fn shown_measurement<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
     let differs_from_run = cx.differs_from_run(&SETTINGS);
     let of_variant = |v| {
         let (scheduled, answered) = (|| cx.scheduled(v), || cx.answer_of(v));
@@ -41,8 +41,8 @@ fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
     cx.in_focus(of_variant).map(|(_, measured)| measured)
 }
 
-/// Names the content of a view and its weights: "step 300, 24 tokens ..." or that they are the first ones; of several
-/// variants the name of the one.
+/// Names what a view shows and the weights behind it, "step 300, 24 tokens .." or that they are the initial ones; with
+/// several variants the name of the variant comes first.
 fn origin(cx: &ViewCx<'_>, sample: &Sample, what: &str) -> String {
     let variant = cx.variant_prefix(sample.variant);
     let model =

@@ -10,14 +10,14 @@ use crate::{
 };
 
 /// The step size of the integrator, seconds.
-const STEP: f64 = 1.0 / 240.0;
+const STEP_SECONDS: f64 = 1.0 / 240.0;
 /// The maximum simulated time that one frame advances the oscillators by, seconds; after a late frame they fall behind.
 const MAX_ELAPSED: f64 = 0.1;
 /// Minimum height of the particles above the chart of their energy, points.
 const MIN_RING_HEIGHT: f32 = 240.0;
 /// Length of the energy's history, and the interval of its samples, seconds.
-const PAST: f64 = 20.0;
-const NOTED: f64 = 0.05;
+const HISTORY_SECONDS: f64 = 20.0;
+const SAMPLE_INTERVAL: f64 = 0.05;
 /// Energy below which the system counts as at rest.
 const REST_ENERGY: f64 = 1e-5;
 /// The view opens this long after a poke, in seconds, so that motion is visible at once.
@@ -29,7 +29,7 @@ pub struct OscillatorsView {
     playing: bool,
     /// Time of the last step, by egui's clock.
     last: Option<f64>,
-    /// Seconds not yet gone.
+    /// Time that has passed but was not simulated yet, seconds.
     pending_seconds: f64,
     past: VecDeque<(f64, Energy)>,
     shown: VisibleEdges,
@@ -47,7 +47,7 @@ impl OscillatorsView {
             }
             _ => {
                 let mut toy = Oscillators::new(spec);
-                toy.poke(0);
+                toy.displace(0);
                 self.toy = Some((spec, toy));
                 (self.past, self.pending_seconds, self.playing) = (VecDeque::new(), 0.0, false);
                 self.advance(POKE_AGE);
@@ -59,14 +59,14 @@ impl OscillatorsView {
     fn advance(&mut self, seconds: f64) {
         let Some((_, toy)) = &mut self.toy else { return };
         self.pending_seconds += seconds;
-        while self.pending_seconds >= STEP {
-            toy.step(STEP);
-            self.pending_seconds -= STEP;
-            if self.past.back().is_none_or(|(t, _)| toy.time - t >= NOTED) {
+        while self.pending_seconds >= STEP_SECONDS {
+            toy.step(STEP_SECONDS);
+            self.pending_seconds -= STEP_SECONDS;
+            if self.past.back().is_none_or(|(t, _)| toy.time - t >= SAMPLE_INTERVAL) {
                 self.past.push_back((toy.time, toy.energy()));
             }
         }
-        while self.past.front().is_some_and(|(t, _)| toy.time - t > PAST) {
+        while self.past.front().is_some_and(|(t, _)| toy.time - t > HISTORY_SECONDS) {
             self.past.pop_front();
         }
     }
@@ -154,7 +154,7 @@ impl PanelView for OscillatorsView {
                 && let Some((_, toy)) = &mut self.toy
             {
                 let lowest = (0..toy.n()).min_by(|a, b| toy.x[*a].total_cmp(&toy.x[*b])).unwrap_or(0);
-                toy.poke(lowest);
+                toy.displace(lowest);
                 self.playing = true;
             }
             if ui.button("rest").on_hover_text("Puts everything back to rest.").clicked()
@@ -185,7 +185,7 @@ impl PanelView for OscillatorsView {
         if let (Some((_, toy)), Some(p)) = (&mut self.toy, clicked)
             && let Some(i) = OscillatorRing::new(on.rect, toy).particle_at(p)
         {
-            toy.poke(i);
+            toy.displace(i);
             self.playing = true;
             on.ctx.request_repaint();
         }
@@ -199,7 +199,7 @@ impl PanelView for OscillatorsView {
             (false, true) => "connectors swing (RoPE)",
             (false, false) => "connectors keep all",
         };
-        format!("computed, no model: {connectors}; Strang splitting, {:.0} steps per second", 1.0 / STEP)
+        format!("computed, no model: {connectors}; Strang splitting, {:.0} steps per second", 1.0 / STEP_SECONDS)
     }
 
     /// The energy over the time shown.

@@ -7,9 +7,9 @@ use super::machine::Machine;
 use crate::{analysis::bdh_dynamics::oscillators::Oscillators, ui::views::prelude::*};
 
 /// Tracks as shares of the radius of the whole: where chords end, A, X, Y.
-const CHORDS: f32 = 0.62;
-const INNER: f32 = 0.70;
-const MIDDLE: f32 = 0.855;
+const CHORD_RADIUS: f32 = 0.62;
+const INNER_RADIUS: f32 = 0.70;
+const MIDDLE_RADIUS: f32 = 0.855;
 
 /// Neurons around a circle, or particles.
 pub(super) struct Ring {
@@ -19,13 +19,13 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// `rim`: points that are free around it.
+    /// Fits the ring into `rect`, and leaves `rim` points free around it.
     pub fn new(rect: Rect, n: usize, rim: f32) -> Self {
         Self { centre: rect.center(), radius: (0.5 * rect.width().min(rect.height()) - rim).max(20.0), n: n.max(1) }
     }
 
-    /// The place of a neuron so far out, as a share of the radius.
-    pub fn place(&self, neuron: usize, share: f32) -> Pos2 {
+    /// The position of a neuron at this share of the radius.
+    pub fn neuron_position(&self, neuron: usize, share: f32) -> Pos2 {
         let angle = std::f32::consts::TAU * (neuron as f32 / self.n as f32 - 0.25);
         self.centre + vec2(angle.cos(), angle.sin()) * (self.radius * share)
     }
@@ -33,7 +33,7 @@ impl Ring {
     /// The neuron under a pointer on the tracks.
     pub fn neuron_at(&self, p: Pos2) -> Option<usize> {
         let away = p - self.centre;
-        if away.length() < self.radius * (CHORDS - 0.06) || away.length() > self.radius + 6.0 {
+        if away.length() < self.radius * (CHORD_RADIUS - 0.06) || away.length() > self.radius + 6.0 {
             return None;
         }
         let share = away.angle() / std::f32::consts::TAU + 0.25;
@@ -43,17 +43,17 @@ impl Ring {
     pub fn paint(&self, painter: &Painter, theme: &Theme, machine: &Machine, chosen: Option<usize>) {
         self.synapses(painter, theme, machine, chosen);
         self.flows(painter, theme, machine, chosen);
-        for share in [CHORDS, INNER, MIDDLE] {
+        for share in [CHORD_RADIUS, INNER_RADIUS, MIDDLE_RADIUS] {
             painter.circle_stroke(self.centre, self.radius * share, Stroke::new(1.0, theme.line));
         }
-        let wide = (std::f32::consts::TAU * self.radius * INNER / self.n as f32 - 1.0).clamp(1.0, 7.0);
+        let wide = (std::f32::consts::TAU * self.radius * INNER_RADIUS / self.n as f32 - 1.0).clamp(1.0, 7.0);
         let s = &machine.state;
         let changed: &[usize] = machine.last.as_ref().map_or(&[], |r| &r.nodes);
         let bar = |neuron: usize, value: f64, max: f64, (from, room): (f32, f32), colour: Color32| {
             // Roots: a few large ones would leave the others unseen.
             let share = if max > 0.0 { (value.abs() / max).min(1.0).sqrt() as f32 } else { 0.0 };
             if share > 0.01 {
-                let ends = [self.place(neuron, from), self.place(neuron, from + room * share)];
+                let ends = [self.neuron_position(neuron, from), self.neuron_position(neuron, from + room * share)];
                 painter.line_segment(ends, Stroke::new(wide, colour));
             }
         };
@@ -65,13 +65,14 @@ impl Ring {
                 if acts && changed.contains(&i) || chosen == Some(i) { colour } else { colour.gamma_multiply(0.55) }
             };
             let a = if s.a[i] < 0.0 { theme.cool } else { theme.secondary };
-            bar(i, s.a[i], machine.max[2], (INNER, CHORDS - INNER), tone(kernel == Some(0), a));
-            bar(i, s.x[i], machine.max[0], (INNER, MIDDLE - INNER - 0.012), tone(kernel == Some(3), theme.fast));
+            bar(i, s.a[i], machine.max[2], (INNER_RADIUS, CHORD_RADIUS - INNER_RADIUS), tone(kernel == Some(0), a));
+            let x_track = (INNER_RADIUS, MIDDLE_RADIUS - INNER_RADIUS - 0.012);
+            bar(i, s.x[i], machine.max[0], x_track, tone(kernel == Some(3), theme.fast));
             let is_y_changed = matches!(kernel, Some(1 | 2)) || is_arrival;
-            bar(i, s.y[i], machine.max[1], (MIDDLE, 0.99 - MIDDLE), tone(is_y_changed, theme.text));
+            bar(i, s.y[i], machine.max[1], (MIDDLE_RADIUS, 0.99 - MIDDLE_RADIUS), tone(is_y_changed, theme.text));
         }
         if let Some(i) = chosen {
-            let ends = [self.place(i, CHORDS - 0.02), self.place(i, 1.0)];
+            let ends = [self.neuron_position(i, CHORD_RADIUS - 0.02), self.neuron_position(i, 1.0)];
             painter.line_segment(ends, Stroke::new(1.0, theme.text));
         }
         self.names(painter, theme);
@@ -79,13 +80,14 @@ impl Ring {
 
     fn names(&self, painter: &Painter, theme: &Theme) {
         let tracks = [
-            ("A", 0.5 * (CHORDS + INNER), theme.secondary),
-            ("X", 0.5 * (INNER + MIDDLE), theme.fast),
-            ("Y", 0.5 * (MIDDLE + 1.0), theme.text),
+            ("A", 0.5 * (CHORD_RADIUS + INNER_RADIUS), theme.secondary),
+            ("X", 0.5 * (INNER_RADIUS + MIDDLE_RADIUS), theme.fast),
+            ("Y", 0.5 * (MIDDLE_RADIUS + 1.0), theme.text),
         ];
         for (name, share, colour) in tracks {
             // Between the last neuron and the first, on a patch of ground.
-            let at = self.place(0, share) - vec2(std::f32::consts::PI * self.radius * share / self.n as f32, 0.0);
+            let half_step = std::f32::consts::PI * self.radius * share / self.n as f32;
+            let at = self.neuron_position(0, share) - vec2(half_step, 0.0);
             painter.circle_filled(at, 8.0, theme.panel);
             painter.text(at, Align2::CENTER_CENTER, name, theme::small(), colour);
         }
@@ -93,10 +95,10 @@ impl Ring {
 
     #[expect(clippy::disallowed_methods, reason = "a chord is no longer than its ring is wide")]
     fn chord(&self, from: usize, to: usize, stroke: Stroke, dashed: bool) -> Vec<Shape> {
-        let (a, b) = (self.place(from, CHORDS), self.place(to, CHORDS));
+        let (a, b) = (self.neuron_position(from, CHORD_RADIUS), self.neuron_position(to, CHORD_RADIUS));
         if from == to {
             // A loop of its own: a small ring inwards.
-            let at = self.place(from, CHORDS - 0.025);
+            let at = self.neuron_position(from, CHORD_RADIUS - 0.025);
             return vec![Shape::circle_stroke(at, 0.02 * self.radius, stroke)];
         }
         // Near ones bend little, far ones through the middle.
@@ -133,7 +135,7 @@ impl Ring {
             let stroke = Stroke::new(0.5 + 2.0 * share, colour.gamma_multiply(0.12 + 0.83 * share));
             painter.extend(self.chord(flow.from, flow.to, stroke, flow.amount < 0.0));
             if share > 0.25 {
-                painter.circle_filled(self.place(flow.to, CHORDS), 1.5 + 1.5 * share, colour);
+                painter.circle_filled(self.neuron_position(flow.to, CHORD_RADIUS), 1.5 + 1.5 * share, colour);
             }
         }
     }
@@ -141,11 +143,11 @@ impl Ring {
 
 /// Rest position of the particles, and their displacement by a pulse of 1, as shares of the radius.
 const REST_RADIUS: f32 = 0.74;
-const PUSH: f32 = 0.2;
+const PULSE_SCALE: f32 = 0.2;
 /// Bulge of a connector of displacement 1, as a share of the radius.
-const BULGE: f32 = 0.35;
+const CONNECTOR_BULGE: f32 = 0.35;
 /// Connectors less displaced are not drawn.
-const FAINTEST: f64 = 0.004;
+const MIN_DRAWN_CONNECTOR: f64 = 0.004;
 
 /// The edges that are drawn besides the connectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,14 +174,15 @@ impl<'a> OscillatorRing<'a> {
     }
 
     /// A particle, pushed out by its x.
-    fn place(&self, i: usize) -> Pos2 {
+    fn particle_position(&self, i: usize) -> Pos2 {
         let x = self.toy.x.get(i).map_or(0.0, |x| *x as f32);
-        self.ring.place(i, REST_RADIUS + PUSH * x)
+        self.ring.neuron_position(i, REST_RADIUS + PULSE_SCALE * x)
     }
 
     /// The particle nearest to the pointer, if it is near.
     pub fn particle_at(&self, p: Pos2) -> Option<usize> {
-        let near = (0..self.ring.n).map(|i| (i, self.place(i).distance(p))).min_by(|a, b| a.1.total_cmp(&b.1));
+        let distances = (0..self.ring.n).map(|i| (i, self.particle_position(i).distance(p)));
+        let near = distances.min_by(|a, b| a.1.total_cmp(&b.1));
         near.filter(|(_, d)| *d < (0.16 * self.ring.radius).max(14.0)).map(|(i, _)| i)
     }
 
@@ -199,9 +202,9 @@ impl<'a> OscillatorRing<'a> {
                 self.arrow(painter, (*from, *to), bend, stroke);
             }
         }
-        self.connectors(painter, theme, chosen);
+        self.paint_connectors(painter, theme, chosen);
         for i in 0..n {
-            let at = self.place(i);
+            let at = self.particle_position(i);
             let size = (0.045 * radius).clamp(4.0, 9.0);
             let (x, y) = (toy.x[i] as f32, toy.y[i] as f32);
             if y > 0.01 {
@@ -212,37 +215,37 @@ impl<'a> OscillatorRing<'a> {
             let edge = if chosen == Some(i) { theme.accent } else { theme.secondary };
             painter.circle(at, size, fill, Stroke::new(1.5, edge));
             if n <= 24 {
-                let at = self.ring.place(i, REST_RADIUS - 0.13);
+                let at = self.ring.neuron_position(i, REST_RADIUS - 0.13);
                 painter.text(at, Align2::CENTER_CENTER, i, theme::small(), theme.secondary);
             }
         }
     }
 
     /// Each pair's band: straight at rest, bulged by sigma to one side or the other; its light is its energy.
-    fn connectors(&self, painter: &Painter, theme: &Theme, chosen: Option<usize>) {
+    fn paint_connectors(&self, painter: &Painter, theme: &Theme, chosen: Option<usize>) {
         for (k, (s, p)) in self.toy.sigma.iter().zip(&self.toy.momentum).enumerate() {
             let (i, j) = (k / self.ring.n, k % self.ring.n);
             let strength = s.hypot(*p);
-            if i == j || strength < FAINTEST {
+            if i == j || strength < MIN_DRAWN_CONNECTOR {
                 continue;
             }
             let near = chosen.is_none_or(|c| c == i || c == j);
             let light = (strength as f32).sqrt().clamp(0.12, 1.0) * if near { 1.0 } else { 0.3 };
             let stroke = Stroke::new(0.8 + 2.0 * light, theme.slow.gamma_multiply(light));
-            painter.add(band(self.curve((i, j), BULGE * (*s as f32).clamp(-1.5, 1.5)), stroke));
+            painter.add(band(self.edge_curve((i, j), CONNECTOR_BULGE * (*s as f32).clamp(-1.5, 1.5)), stroke));
         }
     }
 
     /// Both ends of an edge that bulges so far, and its control point between them.
-    fn curve(&self, (from, to): (usize, usize), bulge: f32) -> [Pos2; 3] {
-        let (a, b) = (self.place(from), self.place(to));
+    fn edge_curve(&self, (from, to): (usize, usize), bulge: f32) -> [Pos2; 3] {
+        let (a, b) = (self.particle_position(from), self.particle_position(to));
         let along = b - a;
         // A quadratic curve reaches half as far as its control point.
         [a, a + 0.5 * along + along.normalized().rot90() * (2.0 * bulge * self.ring.radius), b]
     }
 
     fn arrow(&self, painter: &Painter, ends: (usize, usize), bend: f32, stroke: Stroke) {
-        let curve = self.curve(ends, bend);
+        let curve = self.edge_curve(ends, bend);
         painter.add(band(curve, stroke));
         // The head, a little before the particle.
         let [_, control, b] = curve;

@@ -7,33 +7,34 @@ use crate::{
 };
 
 /// The paper's numbers of the rounds of layer l, the first of which is 0.
-const ROUNDS: [&str; 4] = ["4l", "4l+1", "4l+2", "4l+3"];
+const ROUND_NUMBERS: [&str; 4] = ["4l", "4l+1", "4l+2", "4l+3"];
 /// The message of the rounds of two circuits, with the excitatory and the inhibitory one in one term, for a row that is
 /// too narrow for both.
-const JOINT: [Option<&str>; 4] = [None, None, Some("A(i) → Gyᵉ,ⁱ(i,j) · Yᵉ,ⁱ(j)"), Some("Y(i) → Gxᵉ,ⁱ(i,j) · Xᵉ,ⁱ(j)")];
+const JOINT_MESSAGES: [Option<&str>; 4] =
+    [None, None, Some("A(i) → Gyᵉ,ⁱ(i,j) · Yᵉ,ⁱ(j)"), Some("Y(i) → Gxᵉ,ⁱ(i,j) · Xᵉ,ⁱ(j)")];
 /// The variable that each round changes, for the sentence below the table.
-const CHANGES: [&str; 4] = ["A", "Y", "Y", "X"];
+const CHANGED_VARIABLES: [&str; 4] = ["A", "Y", "Y", "X"];
 /// The norms that a graph may have after rounds, which are not local rules: they look at all neurons.
-const NORMS: [&str; 4] = [",  A / rms A", "", ",  Y / rms Y", ""];
+const NORM_SUFFIXES: [&str; 4] = [",  A / rms A", "", ",  Y / rms Y", ""];
 /// Height of a row: its title and two lines of rules; with little room one line.
-const ROW: f32 = 44.0;
-const SMALL_ROW: f32 = 32.0;
-/// Left of the rules: which round.
+const ROW_HEIGHT: f32 = 44.0;
+const SMALL_ROW_HEIGHT: f32 = 32.0;
+/// Width of the column to the left of the rules, which names the round, points.
 const ROUND_WIDTH: f32 = 46.0;
 
 /// The minimum width of the table, from which its longest title has room.
 pub(super) const MIN_WIDTH: f32 = 320.0;
 
 /// The minimum height of the table, points.
-pub(super) const MIN_HEIGHT: f32 = 4.0 * SMALL_ROW + 4.0;
+pub(super) const MIN_HEIGHT: f32 = 4.0 * SMALL_ROW_HEIGHT + 4.0;
 
 pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec2) {
-    let row = if size.y >= 4.0 * ROW { ROW } else { SMALL_ROW };
+    let row = if size.y >= 4.0 * ROW_HEIGHT { ROW_HEIGHT } else { SMALL_ROW_HEIGHT };
     let executed = machine.last.as_ref().filter(|r| r.layer.is_some()).map(|r| r.kernel);
     let said = executed.map_or("none yet", |k| KERNELS[k].title);
     let (rect, response, painter) =
         canvas_ui(ui, vec2(size.x, 4.0 * row), Sense::hover(), format!("rounds, executed: {said}"));
-    let norms = if machine.system.has_norms() { NORMS } else { [""; 4] };
+    let norms = if machine.system.has_norms() { NORM_SUFFIXES } else { [""; 4] };
     for (k, kernel) in KERNELS.iter().enumerate() {
         let top = rect.top() + row * k as f32;
         let place = Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), row));
@@ -45,10 +46,10 @@ pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec
         }
         let strong = if now { theme.text } else { theme.secondary };
         let small = theme::small();
-        painter.text(place.min + vec2(8.0, 3.0), Align2::LEFT_TOP, ROUNDS[k], theme::numbers(), strong);
+        painter.text(place.min + vec2(8.0, 3.0), Align2::LEFT_TOP, ROUND_NUMBERS[k], theme::numbers(), strong);
         painter.text(place.min + vec2(ROUND_WIDTH, 2.0), Align2::LEFT_TOP, kernel.title, small.clone(), strong);
         let room = rect.width() - ROUND_WIDTH;
-        let lines = if row == ROW { 2 } else { 1 };
+        let lines = if row == ROW_HEIGHT { 2 } else { 1 };
         let formulas = formulas(k, norms[k], lines, |words| note_width(&painter, words) <= room);
         for (i, line) in formulas.into_iter().enumerate() {
             let at = place.min + vec2(ROUND_WIDTH, 16.0 + 13.0 * i as f32);
@@ -77,7 +78,7 @@ fn formulas(k: usize, norm: &str, lines: usize, fits: impl Fn(&str) -> bool) -> 
         _ => vec![communication.to_owned(), computation.clone()],
     };
     let whole = written(KERNELS[k].communication);
-    match JOINT[k] {
+    match JOINT_MESSAGES[k] {
         Some(joint) if !whole.iter().all(|line| fits(line)) => written(joint),
         Some(_) | None => whole,
     }
@@ -90,7 +91,7 @@ pub(super) fn sentence(machine: &Machine, tokens: &[String]) -> String {
         return "At rest. Step: the first token arrives as a pulse Y on a few neurons.".to_owned();
     };
     let nodes = round.nodes.len();
-    match (round.layer, machine.read.last()) {
+    match (round.layer, machine.inputs.last()) {
         (None, Some(MachineInput::Token(t))) => {
             let fired = machine.state.y.iter().filter(|y| **y > 0.0).count();
             let token = tokens.get(*t).map_or("", String::as_str);
@@ -103,8 +104,8 @@ pub(super) fn sentence(machine: &Machine, tokens: &[String]) -> String {
         }
         (None, None) => String::new(),
         (Some(layer), _) => {
-            Counts { layer, kernel: round.kernel, nodes, synapses: round.synapses.len(), carried: machine.carried }
-                .sentence(machine)
+            let (kernel, synapses, carrying_edges) = (round.kernel, round.synapses.len(), machine.carrying_edges);
+            Counts { layer, kernel, nodes, synapses, carrying_edges }.sentence(machine)
         }
     }
 }
@@ -118,36 +119,36 @@ pub(super) fn longest_sentences(machine: &Machine) -> [String; 4] {
     let (layer, nodes) = (system.layers().saturating_sub(1), system.n());
     [0, 1, 2, 3].map(|kernel| {
         let synapses = if kernel < 2 { synapses } else { 0 };
-        Counts { layer, kernel, nodes, synapses, carried: carried[kernel] }.sentence(machine)
+        Counts { layer, kernel, nodes, synapses, carrying_edges: carried[kernel] }.sentence(machine)
     })
 }
 
 /// The numbers of values that a round changed.
 struct Counts {
-    /// The first layer is 0.
+    /// The index of the layer; the first is 0.
     layer: usize,
     /// The index of the round within its layer, 0 to 3.
     kernel: usize,
-    /// Neurons that changed.
+    /// The number of neurons that changed.
     nodes: usize,
     synapses: usize,
-    /// Edges that carried something.
-    carried: usize,
+    /// The number of edges that carried anything.
+    carrying_edges: usize,
 }
 
 impl Counts {
     fn sentence(&self, machine: &Machine) -> String {
-        let Self { layer, kernel, nodes, synapses, carried } = *self;
+        let Self { layer, kernel, nodes, synapses, carrying_edges: carried } = *self;
         let (n, system) = (machine.system.n(), &machine.system);
         let synapses = match synapses {
             0 => String::new(),
             changed => format!(", and \u{3c3} at {changed} of {} synapses", system.synapses().len()),
         };
-        let (words, what) = (KERNELS[kernel].explanation, CHANGES[kernel]);
+        let (words, what) = (KERNELS[kernel].explanation, CHANGED_VARIABLES[kernel]);
         format!(
             "Layer {}, round {}. {words} It changed {what} at {nodes} of {n} neurons{synapses}; {carried} edges carried something.",
             layer + 1,
-            ROUNDS[kernel],
+            ROUND_NUMBERS[kernel],
         )
     }
 }

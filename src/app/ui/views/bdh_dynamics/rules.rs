@@ -1,4 +1,4 @@
-//! The rules of a model at work, round by round, on the text that it reads; or on a poke.
+//! Steps through the local rules of a model, round by round, on the text that it reads or after a poke.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::{
     origin,
     ring::Ring,
     rounds::{self, longest_sentences, rounds_ui, sentence},
-    shown,
+    shown_measurement,
 };
 use crate::ui::views::prelude::*;
 
@@ -38,7 +38,7 @@ impl Rules {
             None => Machine::from_weights(measured).map(|mut m| {
                 if m.next_token().is_some() {
                     m.read_to(SHOWN_FIRST.min(measured.sample.tokens.len().saturating_sub(1)));
-                    // Then one more token, as far as its prods.
+                    // Then one more token: its arrival and its first three rounds, up to its prods.
                     (0..4).for_each(|_| _ = m.step());
                 }
                 m
@@ -144,7 +144,7 @@ fn neuron_text(machine: &Machine, i: usize) -> String {
     let s = &machine.state;
     let [x, y, a] = [s.x[i], s.y[i], s.a[i]].map(|v| number::rounded(v, 4));
     let words = format!("neuron {i}: X {x}, Y {y}, A {a}\nclick to poke it");
-    let own = machine.strongest(usize::MAX).into_iter().filter(|(y, x, _)| *y == i || *x == i).take(3);
+    let own = machine.strongest_synapses(usize::MAX).into_iter().filter(|(y, x, _)| *y == i || *x == i).take(3);
     let synapses = own.map(|(y, x, sigma)| format!("\n\u{3c3}({y}, {x}) = {}", number::rounded(sigma, 4)));
     words + &synapses.collect::<String>()
 }
@@ -178,7 +178,7 @@ impl View for Rules {
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let measured = shown::<BdhDynamicsWeights>(cx);
+        let measured = shown_measurement::<BdhDynamicsWeights>(cx);
         match measured {
             Some(measured) => self.follow(measured),
             None => (self.machine, self.longest) = (None, None),
@@ -243,7 +243,7 @@ impl View for Rules {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(measured) = shown::<BdhDynamicsWeights>(cx) else {
+        let Some(measured) = shown_measurement::<BdhDynamicsWeights>(cx) else {
             return "the four rounds of table 1, on the model's weights".to_owned();
         };
         let gain = match measured.gain {
@@ -254,9 +254,9 @@ impl View for Rules {
         format!("{} \u{b7} {gain}", origin(cx, measured.sample, "four local rules"))
     }
 
-    /// Every neuron as it stands.
+    /// One row for each neuron with its present values.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let sample = shown::<BdhDynamicsWeights>(cx)?.sample;
+        let sample = shown_measurement::<BdhDynamicsWeights>(cx)?.sample;
         let machine = self.machine.as_ref()?;
         let token = machine.token().and_then(|t| sample.tokens.get(t)).map_or("", String::as_str);
         let round = machine.last.as_ref().map_or(String::new(), |r| match r.layer {

@@ -6,7 +6,7 @@ const EMPTY: &str = "Not tried yet. Choose a claim once there is a BDH: press Sp
 
 #[derive(Default)]
 pub struct Theory {
-    asked: BdhTheoryArgs,
+    args: BdhTheoryArgs,
 }
 
 struct ClaimWords {
@@ -17,7 +17,7 @@ struct ClaimWords {
     axes: [Axis; 2],
 }
 
-fn words(claim: TheoryClaim) -> ClaimWords {
+fn claim_words(claim: TheoryClaim) -> ClaimWords {
     match claim {
         TheoryClaim::Markov => ClaimWords {
             name: "Markov chain",
@@ -85,12 +85,12 @@ fn words(claim: TheoryClaim) -> ClaimWords {
 
 fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
     let Some(measured) = cx.answered::<BdhTheory>() else {
-        let [x, y] = words(TheoryClaim::Markov).axes;
-        return Chart::new("theory", x, y).empty(cx.why_nothing::<BdhTheory>(EMPTY));
+        let [x, y] = claim_words(TheoryClaim::Markov).axes;
+        return Chart::new("theory", x, y).empty(cx.empty_reason::<BdhTheory>(EMPTY));
     };
     // the claim of the answer, which differs from the chosen one until that is answered
     let claim = TheoryClaim::from_id(&measured.claim);
-    let ClaimWords { name, axes: [x, y], .. } = words(claim.unwrap_or(TheoryClaim::Markov));
+    let ClaimWords { name, axes: [x, y], .. } = claim_words(claim.unwrap_or(TheoryClaim::Markov));
     let is_log = y.scale == Scale::Log;
     let mut chart = Chart::new(name, x, y);
     for (k, curve) in measured.curves.iter().enumerate() {
@@ -107,7 +107,7 @@ fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
 
 impl PanelView for Theory {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        cx.ask::<BdhTheory>(Some(cx.selection.variant), &self.asked, Freshness::WithSchedule);
+        cx.ask::<BdhTheory>(Some(cx.selection.variant), &self.args, Freshness::WithSchedule);
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
@@ -117,11 +117,11 @@ impl PanelView for Theory {
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal_wrapped(|ui| {
             for claim in TheoryClaim::ALL {
-                let ClaimWords { name, about, .. } = words(claim);
-                ui.selectable_value(&mut self.asked.claim, claim, name).on_hover_text(about);
+                let ClaimWords { name, about, .. } = claim_words(claim);
+                ui.selectable_value(&mut self.args.claim, claim, name).on_hover_text(about);
             }
         });
-        note_ui(ui, cx.theme, words(self.asked.claim).about);
+        note_ui(ui, cx.theme, claim_words(self.args.claim).about);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -7,12 +7,12 @@ use crate::ui::views::prelude::*;
 struct Side {
     name: &'static str,
     axis: &'static str,
-    of: fn(&GraphDegrees) -> &DegreeDistribution,
+    distribution: fn(&GraphDegrees) -> &DegreeDistribution,
 }
 
 const SIDES: [Side; 2] = [
-    Side { name: "out", axis: "edges out of a neuron", of: |d| &d.outgoing },
-    Side { name: "in", axis: "edges into a neuron", of: |d| &d.incoming },
+    Side { name: "out", axis: "edges out of a neuron", distribution: |d| &d.outgoing },
+    Side { name: "in", axis: "edges into a neuron", distribution: |d| &d.incoming },
 ];
 
 #[derive(Default)]
@@ -20,12 +20,12 @@ pub struct Degrees;
 
 impl Degrees {
     fn chart(cx: &ViewCx<'_>, k: usize) -> Chart<'static> {
-        let Side { name: side, axis, of } = SIDES[k];
+        let Side { name: side, axis, distribution } = SIDES[k];
         let y = Axis::new("share of neurons").log();
         let mut chart = Chart::new(format!("{side}-degrees"), Axis::new(axis).log(), y)
-            .empty(cx.why_nothing::<GraphDegrees>(EMPTY));
+            .empty(cx.empty_reason::<GraphDegrees>(EMPTY));
         let Some(measured) = shown::<GraphDegrees>(cx) else { return chart };
-        let found = of(measured.value);
+        let found = distribution(measured.value);
         let law = found.power_law.as_ref();
         let lognormal = law.and_then(|l| l.lognormal.as_ref());
         let fit = |label: &str, density: Option<&[f64]>, colour| {
@@ -48,7 +48,7 @@ impl Degrees {
     }
 
     fn summary(cx: &ViewCx<'_>, side: &Side) -> String {
-        let Some(law) = shown::<GraphDegrees>(cx).and_then(|m| (side.of)(m.value).power_law.as_ref()) else {
+        let Some(law) = shown::<GraphDegrees>(cx).and_then(|m| (side.distribution)(m.value).power_law.as_ref()) else {
             return "too few neurons for a fit".to_owned();
         };
         let better = match &law.lognormal {
@@ -100,7 +100,7 @@ impl PanelView for Degrees {
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if let Some(core) = shown::<CorePeriphery>(cx) {
-            // it is measured more seldom than the degrees
+            // it is measured less often than the degrees
             let step = core.sample.step;
             let is_other = shown::<GraphDegrees>(cx).is_some_and(|degrees| degrees.sample.step != step);
             let at = if is_other { format!("step {step}: ") } else { String::new() };

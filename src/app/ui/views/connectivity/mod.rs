@@ -25,7 +25,7 @@ fn args(config: &Config) -> NeuronGraphArgs {
 }
 
 /// True if the newest scheduled graph was measured with the current settings; a live change only affects later graphs.
-fn as_planned(cx: &ViewCx<'_>) -> bool {
+fn matches_current_settings(cx: &ViewCx<'_>) -> bool {
     let Some(info) = &cx.mirror.info else { return true };
     let mut planned = args(&info.config).to_args();
     let measured_at = cx.mirror.samples(cx.selection.variant, EntryHistogram::CHANNEL).last().map(|s| s.step);
@@ -41,7 +41,7 @@ fn as_planned(cx: &ViewCx<'_>) -> bool {
 /// Asks when nothing is known, again when the settings differ from the run's own, and when the run has continued since.
 pub(super) fn keep_fresh(cx: &mut ViewCx<'_>) {
     // a model that does not train has no scheduled measurements
-    if cx.latest::<EntryHistogram>().is_none() || !as_planned(cx) {
+    if cx.latest::<EntryHistogram>().is_none() || !matches_current_settings(cx) {
         let (variant, args) = (Some(cx.selection.variant), args(cx.config));
         cx.ask::<EntryHistogram>(variant, &args, Freshness::WithSchedule);
     }
@@ -49,7 +49,7 @@ pub(super) fn keep_fresh(cx: &mut ViewCx<'_>) {
 
 /// The measurement shown: the scheduled one, or the answer where the settings were changed since.
 pub(super) fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
-    let answered = (!as_planned(cx)).then(|| cx.answered::<M>()).flatten();
+    let answered = (!matches_current_settings(cx)).then(|| cx.answered::<M>()).flatten();
     answered.or_else(|| cx.latest::<M>())
 }
 
@@ -73,6 +73,6 @@ fn table(charts: &[Chart<'_>]) -> Option<Table> {
 }
 
 /// A count with its thousands apart.
-fn grouped(n: f64) -> String {
+fn grouped_count(n: f64) -> String {
     if n.is_finite() { number::grouped(n.max(0.0).round() as u64) } else { "\u{2013}".to_owned() }
 }

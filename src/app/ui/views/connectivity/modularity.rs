@@ -11,23 +11,23 @@ struct NullModel {
     short: &'static str,
     /// The variant whose colour it takes; grey if none.
     colour: Option<usize>,
-    of: fn(&GraphModularity) -> &[f64],
+    values: fn(&GraphModularity) -> &[f64],
 }
 
 const NULL_MODELS: [NullModel; 4] = [
-    NullModel { label: "same degrees", short: "same degrees", colour: Some(0), of: |m| &m.degree_preserving },
+    NullModel { label: "same degrees", short: "same degrees", colour: Some(0), values: |m| &m.degree_preserving },
     NullModel {
         label: "random product, same norms",
         short: "same norms",
         colour: Some(2),
-        of: |m| &m.low_rank_same_norms,
+        values: |m| &m.low_rank_same_norms,
     },
-    NullModel { label: "random product", short: "low rank", colour: None, of: |m| &m.low_rank },
-    NullModel { label: "G(n, m)", short: "G(n, m)", colour: Some(4), of: |m| &m.uniform },
+    NullModel { label: "random product", short: "low rank", colour: None, values: |m| &m.low_rank },
+    NullModel { label: "G(n, m)", short: "G(n, m)", colour: Some(4), values: |m| &m.uniform },
 ];
 
 /// The points (number of edges, Q) of one graph.
-fn q_by_edges(measured: &GraphModularity, y: &[f64]) -> Vec<[f64; 2]> {
+fn modularity_by_edges(measured: &GraphModularity, y: &[f64]) -> Vec<[f64; 2]> {
     let edges: Vec<f64> = measured.edges.iter().map(|m| *m as f64).collect();
     points(&edges, y)
 }
@@ -45,7 +45,7 @@ impl Modularity {
     }
 
     /// Returns the newer of the button's answer and the scheduled measurement.
-    fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, GraphModularity>> {
+    fn newest_measurement<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, GraphModularity>> {
         let scheduled = cx.latest();
         let answer = cx.answer_of(cx.selection.variant).filter(|_| cx.follow);
         match (answer, scheduled) {
@@ -57,19 +57,20 @@ impl Modularity {
     fn against_edges(cx: &ViewCx<'_>) -> Chart<'static> {
         let y = Axis::new("modularity Q").include(&[0.0]);
         let mut chart = Chart::new("modularity against edges", Axis::new("edges").log(), y)
-            .empty(cx.why_nothing_before_asking::<GraphModularity>(ON_DEMAND, ON_DEMAND));
-        let Some(measured) = Self::shown(cx) else { return chart };
-        let model = Line::new("this model", cx.theme.accent, q_by_edges(&measured, &measured.model)).dots();
+            .empty(cx.empty_reason_before_asking::<GraphModularity>(ON_DEMAND, ON_DEMAND));
+        let Some(measured) = Self::newest_measurement(cx) else { return chart };
+        let model = Line::new("this model", cx.theme.accent, modularity_by_edges(&measured, &measured.model)).dots();
         chart.add(Line { width: 2.5, ..model });
-        for NullModel { label, short, colour, of } in NULL_MODELS {
+        for NullModel { label, short, colour, values } in NULL_MODELS {
             let colour = colour.map_or(cx.theme.secondary, |c| cx.theme.series(c));
-            let line = Line::new(label, colour, q_by_edges(&measured, of(&measured))).null_baseline();
+            let line = Line::new(label, colour, modularity_by_edges(&measured, values(&measured))).null_baseline();
             chart.add(line.short(short).dots());
         }
         let first = cx.mirror.samples(cx.selection.variant, GraphModularity::CHANNEL).first();
         let first = first.filter(|f| f.step < measured.sample.step);
         if let Some(first) = first.and_then(|f| f.measurement::<GraphModularity>()) {
-            let before = Line::new("this model before training", cx.theme.text, q_by_edges(first, &first.model));
+            let points = modularity_by_edges(first, &first.model);
+            let before = Line::new("this model before training", cx.theme.text, points);
             chart.add(before.dashed().short("before training"));
         }
         chart
@@ -78,14 +79,14 @@ impl Modularity {
     fn over_training(cx: &ViewCx<'_>) -> Chart<'static> {
         let history = cx.history::<ModularityAtStep>(cx.selection.variant);
         let edges = history.last().map(|(_, m)| m.edges);
-        let label = |m: usize| format!("Q at {} edges", super::grouped(m as f64));
+        let label = |m: usize| format!("Q at {} edges", super::grouped_count(m as f64));
         let y = Axis::new(edges.map_or("modularity Q".to_owned(), label));
         let unscheduled = "Nothing over training yet: \u{201c}Curve every\u{201d} says how often it is measured.";
-        let why_nothing = match cx.setting("probe.graph_curve_every") {
-            Some(_) => cx.why_nothing_before_asking::<ModularityAtStep>(EMPTY, unscheduled),
-            None => cx.why_nothing::<ModularityAtStep>(EMPTY),
+        let empty_reason = match cx.setting("probe.graph_curve_every") {
+            Some(_) => cx.empty_reason_before_asking::<ModularityAtStep>(EMPTY, unscheduled),
+            None => cx.empty_reason::<ModularityAtStep>(EMPTY),
         };
-        let mut chart = Chart::new("modularity over training", Axis::steps(), y.include(&[0.0])).empty(why_nothing);
+        let mut chart = Chart::new("modularity over training", Axis::steps(), y.include(&[0.0])).empty(empty_reason);
         chart.marker = cx.marker();
         let Some((first, _)) = history.first() else { return chart };
         let model = Line::new("this model", cx.theme.accent, points_over_steps(&history, |m| m.model));
@@ -93,7 +94,7 @@ impl Modularity {
         let null = points_over_steps(&history, |m| m.degree_preserving);
         chart.add(Line::new("same degrees", cx.theme.series(0), null).null_baseline());
         // these two do not depend on the model, so that they are constant
-        let measured = Self::shown(cx);
+        let measured = Self::newest_measurement(cx);
         let at = measured.and_then(|m| m.edges.iter().position(|n| Some(*n) == edges));
         if let (Some(measured), Some(at)) = (measured, at) {
             let last = history.iter().map(|(step, _)| *step).fold(first + 1, u64::max);
@@ -112,18 +113,19 @@ impl Modularity {
 
     /// Says from which number of edges on the model's modularity is above that of every random graph.
     fn verdict(cx: &ViewCx<'_>) -> Option<String> {
-        let measured = Self::shown(cx)?;
-        let model = q_by_edges(&measured, &measured.model);
-        let nulls: Vec<Vec<[f64; 2]>> = NULL_MODELS.iter().map(|n| q_by_edges(&measured, (n.of)(&measured))).collect();
+        let measured = Self::newest_measurement(cx)?;
+        let model = modularity_by_edges(&measured, &measured.model);
+        let points = |null: &NullModel| modularity_by_edges(&measured, (null.values)(&measured));
+        let nulls: Vec<Vec<[f64; 2]>> = NULL_MODELS.iter().map(points).collect();
         let above = |i: usize| nulls.iter().all(|n| n.get(i).is_none_or(|p| p[1] < model[i][1]));
         let from = (0..model.len()).rev().take_while(|i| above(*i)).last();
-        let carrying = q_by_edges(&measured, &measured.carrying);
+        let carrying = modularity_by_edges(&measured, &measured.carrying);
         let in_use = carrying.last().map_or(String::new(), |[edges, share]| {
-            format!("; {} edges lie on {:.0}% of the neurons", super::grouped(*edges), 100.0 * share)
+            format!("; {} edges lie on {:.0}% of the neurons", super::grouped_count(*edges), 100.0 * share)
         });
         let verdict = match from {
             Some(0) => "above all four random graphs at every number of edges".to_owned(),
-            Some(i) => format!("above all four random graphs from {} edges on", super::grouped(model[i][0])),
+            Some(i) => format!("above all four random graphs from {} edges on", super::grouped_count(model[i][0])),
             None => "not above all four random graphs".to_owned(),
         };
         Some(verdict + &in_use)
@@ -136,7 +138,7 @@ impl PanelView for Modularity {
     const CHOICE: &'static [&'static str] = &["by edges", "over training"];
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let (variant, shown) = (Some(cx.selection.variant), Self::shown(cx).map(|m| m.sample));
+        let (variant, shown) = (Some(cx.selection.variant), Self::newest_measurement(cx).map(|m| m.sample));
         cx.shows_question::<GraphModularity>(variant, &Self::args(cx), shown);
     }
 
@@ -150,7 +152,7 @@ impl PanelView for Modularity {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let otherwise = "how far it falls into communities, against chance";
-        sample_subtitle(Self::shown(cx).map(|m| m.sample), "", otherwise)
+        sample_subtitle(Self::newest_measurement(cx).map(|m| m.sample), "", otherwise)
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
@@ -173,7 +175,7 @@ impl PanelView for Modularity {
         });
     }
 
-    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn explanation_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if let Some(verdict) = Self::verdict(cx) {
             note_ui(ui, cx.theme, verdict);
         }

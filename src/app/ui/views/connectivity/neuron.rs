@@ -46,9 +46,9 @@ const LISTS: [ScoreList; 4] = [
 
 const EMPTY: &str = "No neuron has been looked at yet. Pick one in the neuron graph; a run of that lab shows one before \
                      the first step.";
-const ROW: f32 = 18.0;
+const ROW_HEIGHT: f32 = 18.0;
 /// Width of the scroll bar, which overlaps the list.
-const BAR: f32 = 12.0;
+const SCROLL_BAR_WIDTH: f32 = 12.0;
 
 #[derive(Default)]
 pub struct Neuron;
@@ -80,13 +80,13 @@ impl Neuron {
 
     fn empty_text(cx: &ViewCx<'_>) -> String {
         let Some(neuron) = cx.selection.neuron else {
-            return cx.why_nothing_before_asking::<GraphNeuron>(EMPTY, EMPTY);
+            return cx.empty_reason_before_asking::<GraphNeuron>(EMPTY, EMPTY);
         };
         let per_head = cx.latest::<GraphNeuron>().map_or(0, |m| m.per_head as usize);
         let name = neuron_name(neuron as usize, per_head);
         // the schedule measures a neuron that it chooses
         match cx.question_state::<GraphNeuron>() {
-            Some(AnswerState::Asked(_) | AnswerState::Refused(_)) => cx.why_nothing::<GraphNeuron>(EMPTY),
+            Some(AnswerState::Asked(_) | AnswerState::Refused(_)) => cx.empty_reason::<GraphNeuron>(EMPTY),
             _ if cx.mirror.is_example => {
                 format!("The example has no record of neuron {name}. {EXAMPLE_CANNOT_BE_ASKED}")
             }
@@ -141,7 +141,7 @@ impl Neuron {
         let wide = ui.available_width();
         for row in rows {
             let sense = if row.neuron.is_some() { Sense::click() } else { Sense::hover() };
-            let (rect, response) = ui.allocate_exact_size(vec2(wide, ROW), sense);
+            let (rect, response) = ui.allocate_exact_size(vec2(wide, ROW_HEIGHT), sense);
             if response.hovered() && row.neuron.is_some() {
                 ui.painter().rect_filled(rect, 2.0, cx.theme.line);
             }
@@ -188,7 +188,7 @@ impl View for Neuron {
         let columns = if ui.available_width() > 720.0 { 4 } else { 2 };
         let mut picked = None;
         plot::rows_ui(ui, ScrollArea::vertical().auto_shrink(false), |ui| {
-            ui.set_width(ui.available_width() - BAR);
+            ui.set_width(ui.available_width() - SCROLL_BAR_WIDTH);
             ui.spacing_mut().item_spacing.x = 20.0;
             ui.columns(columns, |ui| {
                 for (k, list) in LISTS.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use eframe::egui::CursorIcon;
 
-use super::{EMPTY, grouped, keep_fresh, points, shown, subtitle};
+use super::{EMPTY, grouped_count, keep_fresh, points, shown, subtitle};
 use crate::{analysis::graph::product::Sign, labs::neuron_graph::GraphSettings, ui::views::prelude::*};
 
 const SIGN_CHOICES: [(Sign, &str, &str); 3] = [
@@ -14,7 +14,7 @@ const SIGN_CHOICES: [(Sign, &str, &str); 3] = [
 #[derive(Default)]
 pub struct Threshold {
     /// The threshold while it is dragged.
-    held: Option<f64>,
+    dragged: Option<f64>,
 }
 
 impl Threshold {
@@ -25,7 +25,7 @@ impl Threshold {
     fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
         let x = Axis::new("entry of G");
         let mut chart =
-            Chart::new("entries of G", x, Axis::new("density").log()).empty(cx.why_nothing::<EntryHistogram>(EMPTY));
+            Chart::new("entries of G", x, Axis::new("density").log()).empty(cx.empty_reason::<EntryHistogram>(EMPTY));
         let Some(histogram) = shown::<EntryHistogram>(cx) else { return chart };
         if let (Some(first), Some(last)) = (histogram.entry.first(), histogram.entry.last()) {
             chart.x = chart.x.fixed(*first, *last);
@@ -65,7 +65,7 @@ impl Threshold {
     fn handle_ui(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, on: &ChartResponse, histogram: &EntryHistogram) {
         let (area, range) = (on.area, on.x_limits);
         let (sign, max) = (Self::sign(cx), histogram.threshold.last().copied().unwrap_or(histogram.beta));
-        let beta = self.held.unwrap_or(histogram.beta);
+        let beta = self.dragged.unwrap_or(histogram.beta);
         let place = |v: f64| area.left() + ((v - range[0]) / (range[1] - range[0])) as f32 * area.width();
         let value = |x: f32| range[0] + f64::from((x - area.left()) / area.width()) * (range[1] - range[0]);
         let sides: &[f64] = match sign {
@@ -93,10 +93,10 @@ impl Threshold {
             grip_mark(ui, pos2(x, area.top() + 10.0), colour);
             let can_move = !cx.is_restricted(&[GraphSettings::edges.name]);
             if let Some(p) = response.interact_pointer_pos().filter(|_| response.dragged() && can_move) {
-                self.held = Some((value(p.x) * side).clamp(0.0, max));
+                self.dragged = Some((value(p.x) * side).clamp(0.0, max));
             }
             if response.drag_stopped()
-                && let Some(held) = self.held.take()
+                && let Some(held) = self.dragged.take()
                 && let Some(edges) = Self::edges_at(histogram, sign, held)
             {
                 let edges = (edges.round() as i64).clamp(100, 400_000);
@@ -140,21 +140,23 @@ impl Threshold {
     }
 
     fn summary(&self, cx: &ViewCx<'_>, histogram: &EntryHistogram) -> String {
-        let held = self.held.and_then(|b| Some((b, Self::edges_at(histogram, Self::sign(cx), b)?)));
+        let held = self.dragged.and_then(|b| Some((b, Self::edges_at(histogram, Self::sign(cx), b)?)));
         let (beta, edges) = held.unwrap_or((histogram.beta, histogram.edges as f64));
         let summary = shown::<NeuronGraph>(cx).and_then(|graph| graph.value.summary.as_ref());
         let carrying = summary.filter(|_| held.is_none()).map_or(String::new(), |s| {
-            format!(" \u{b7} on {} of {} neurons", grouped(s.carrying as f64), grouped(s.neurons as f64))
+            format!(" \u{b7} on {} of {} neurons", grouped_count(s.carrying as f64), grouped_count(s.neurons as f64))
         });
         // Scrubbed back, what was measured then may be of another setting than the control's.
-        let set = cx.config.value(GraphSettings::edges).ok().filter(|_| !cx.follow && !super::as_planned(cx));
+        let is_other = !cx.follow && !super::matches_current_settings(cx);
+        let set = cx.config.value(GraphSettings::edges).ok().filter(|_| is_other);
         let later = set.map_or(String::new(), |set| {
-            format!(" \u{b7} measured then; the {} edges that are set act at the newest step", grouped(set as f64))
+            let set = grouped_count(set as f64);
+            format!(" \u{b7} measured then; the {set} edges that are set act at the newest step")
         });
         format!(
             "\u{3b2} = {beta:.4} \u{b7} {} edges of {} entries{carrying} \u{b7} skew {}, kurtosis {}{later}",
-            grouped(edges),
-            grouped(histogram.entries as f64),
+            grouped_count(edges),
+            grouped_count(histogram.entries as f64),
             number::rounded(histogram.skewness, 2),
             number::rounded(histogram.kurtosis, 1),
         )
@@ -188,7 +190,7 @@ fn pair_sentence(pair: &HeadPair) -> String {
     )
 }
 
-/// Two small triangles: this line can be moved.
+/// Draws two small triangles, the sign that a line can be dragged.
 fn grip_mark(ui: &Ui, at: Pos2, colour: Color32) {
     for side in [-1.0, 1.0] {
         let tip = |x: f32, y: f32| at + vec2(side * x, y);
@@ -236,7 +238,7 @@ impl PanelView for Threshold {
         });
     }
 
-    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn explanation_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(histogram) = shown::<EntryHistogram>(cx).filter(|histogram| !histogram.entry.is_empty()) else {
             return;
         };
@@ -244,7 +246,7 @@ impl PanelView for Threshold {
         Self::head_pairs_ui(ui, cx);
     }
 
-    fn pointed(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, on: &ChartResponse) {
+    fn chart_pointed(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, on: &ChartResponse) {
         if let Some(histogram) = shown::<EntryHistogram>(cx).filter(|histogram| !histogram.entry.is_empty()) {
             self.handle_ui(ui, cx, on, histogram.value);
         }

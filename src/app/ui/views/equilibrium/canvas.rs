@@ -7,10 +7,10 @@ const LEFT_MARGIN: f32 = 30.0;
 const BOTTOM_MARGIN: f32 = 20.0;
 const TOP_MARGIN: f32 = 20.0;
 /// Width of a colour bar with its labels.
-pub const BAR: f32 = 56.0;
+pub const COLOUR_BAR_WIDTH: f32 = 56.0;
 
 /// The part of `sheet` that the axes' labels leave, in this shape (width over height) if one is given.
-pub fn inner(sheet: Rect, shape: Option<f32>) -> Rect {
+pub fn inner_rect(sheet: Rect, shape: Option<f32>) -> Rect {
     let room = Rect::from_min_max(sheet.min + vec2(LEFT_MARGIN, TOP_MARGIN), sheet.max - vec2(6.0, BOTTOM_MARGIN));
     let Some(shape) = shape else { return room };
     let height = room.height().min(room.width() / shape).max(8.0);
@@ -55,7 +55,7 @@ pub fn paint_bar(painter: &Painter, rect: Rect, full: f32, theme: &Theme) {
 }
 
 /// An outline, a name over it and what runs along its sides.
-pub fn frame(painter: &Painter, rect: Rect, theme: &Theme, title: &str, along: &str) {
+pub fn paint_frame(painter: &Painter, rect: Rect, theme: &Theme, title: &str, along: &str) {
     painter.rect_stroke(rect, 0.0, Stroke::new(1.0, theme.line), StrokeKind::Outside);
     let font = theme::small();
     painter.text(rect.left_top() - vec2(0.0, 4.0), Align2::LEFT_BOTTOM, title, font.clone(), theme.secondary);

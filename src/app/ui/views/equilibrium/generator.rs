@@ -1,9 +1,9 @@
 //! A generator: its rates as an editable matrix and graph, and its stationary distributions beside the network's.
 
 use super::{
-    GAP, control_ui, keep_fresh,
-    rates::{CANVAS, Rate, RateGesture, edited, rates_ui},
-    settings, subtitle, why_nothing,
+    GAP, control_ui, empty_reason, keep_fresh,
+    rates::{CANVAS, Rate, RateGesture, edited_rate, rates_ui},
+    settings, subtitle,
 };
 use crate::{
     analysis::generator::{RateEdit, read_edits, write_edits},
@@ -13,11 +13,11 @@ use crate::{
 
 /// Narrower tiles have a slider for the first number of the control alone, points.
 const NARROW_WIDTH: f32 = 460.0;
-/// In a tile at least this wide (points) and `FLAT` times as wide as high, the chart is beside the pictures.
+/// In a tile at least this wide (points) and `FLAT_RATIO` times as wide as high, the chart is beside the pictures.
 const SIDE_BY_SIDE_WIDTH: f32 = 640.0;
-const FLAT: f32 = 2.2;
+const FLAT_RATIO: f32 = 2.2;
 /// Height of the labels above and below a picture, points.
-const LABELS: f32 = 44.0;
+const LABELS_HEIGHT: f32 = 44.0;
 /// A lower tile, points, that is not flat has room for only the matrix with the graph or the chart.
 const STACKED_HEIGHT: f32 = 420.0;
 /// Height of a row of controls, points.
@@ -28,7 +28,7 @@ const SENTENCE_HEIGHT: f32 = 40.0;
 const MIN_RATES_HEIGHT: f32 = 150.0;
 /// Points of a drag that multiply a rate by e.
 const POINTS_PER_E: f64 = 50.0;
-const RATES: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
+const RATE_RANGE: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
 /// The pictures of which a tile with room for one shows one.
 const PICTURES: [&str; 2] = ["rates", "distributions"];
@@ -75,8 +75,8 @@ impl GeneratorView {
             RateGesture::Dragged(up) => {
                 let held = self.dragged.filter(|(rate, _)| *rate == (from, to));
                 let (_, start) = *self.dragged.insert(held.unwrap_or(((from, to), now)));
-                let moved = (start.max(*RATES.start()) * (f64::from(up) / POINTS_PER_E).exp())
-                    .clamp(*RATES.start(), *RATES.end());
+                let moved = (start.max(*RATE_RANGE.start()) * (f64::from(up) / POINTS_PER_E).exp())
+                    .clamp(*RATE_RANGE.start(), *RATE_RANGE.end());
                 // The pointer is not more precise than three digits.
                 format!("{moved:.2e}").parse().unwrap_or(moved)
             }
@@ -90,7 +90,7 @@ impl GeneratorView {
 /// True in a tile that has room for only the matrix with the graph or the chart. A picture has both.
 fn shows_one(ui: &Ui) -> bool {
     let tile = ui.max_rect().size();
-    let is_flat = tile.x >= SIDE_BY_SIDE_WIDTH && tile.x > FLAT * (tile.y - CONTROLS_HEIGHT);
+    let is_flat = tile.x >= SIDE_BY_SIDE_WIDTH && tile.x > FLAT_RATIO * (tile.y - CONTROLS_HEIGHT);
     plot::min_chart_height(ui.ctx()) > 0.0 && tile.y < STACKED_HEIGHT && !is_flat
 }
 
@@ -132,26 +132,26 @@ impl PanelView for GeneratorView {
         vec![rates, Panel::new(Self::chart(cx, state), 0.5)]
     }
 
-    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
-        why_nothing::<GeneratorState>(cx)
+    fn empty_reason(&self, cx: &ViewCx<'_>) -> String {
+        empty_reason::<GeneratorState>(cx)
     }
 
     /// The matrix and the graph beside the chart in a flat tile, else above it; in a low tile that is not flat, the one that
     /// was chosen.
     fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _panels: &[Panel<'_>], _alone: usize) -> Placement {
         if shows_one(ui) {
-            // the sentence on the classes is in sight below the matrix, and the chart needs all of the height
+            // the sentence on the classes is visible below the matrix, and the chart needs all of the height
             let rates = vec2(room.x, (room.y - SENTENCE_HEIGHT).max(MIN_RATES_HEIGHT));
             return if self.shown == 0 { Placement::Column(vec![rates]) } else { Placement::Alone(1) };
         }
-        if room.x >= SIDE_BY_SIDE_WIDTH && room.x > FLAT * room.y {
+        if room.x >= SIDE_BY_SIDE_WIDTH && room.x > FLAT_RATIO * room.y {
             let pictures = 2.0 * ((room.x - 2.0 * GAP) * 0.27).floor() + GAP;
             return Placement::Row(vec![vec2(pictures, room.y), vec2(room.x - pictures - GAP, room.y)]);
         }
         let wide = ((room.x - GAP) / 2.0).floor();
         // they are square, with their labels, and leave its minimum height to the chart
         let chart = GAP + plot::min_chart_height(ui.ctx());
-        let high = (0.62 * room.y).min(wide + LABELS).min(room.y - chart).max(0.4 * room.y).floor().max(60.0);
+        let high = (0.62 * room.y).min(wide + LABELS_HEIGHT).min(room.y - chart).max(0.4 * room.y).floor().max(60.0);
         Placement::Column(vec![vec2(room.x, high), vec2(room.x, (room.y - high - GAP).max(40.0))])
     }
 
@@ -178,7 +178,7 @@ impl PanelView for GeneratorView {
         });
     }
 
-    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn explanation_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if let Some(m) = cx.answered::<GeneratorState>() {
             note_ui(ui, cx.theme, verdict(m.value));
         }
@@ -186,7 +186,7 @@ impl PanelView for GeneratorView {
 
     fn canvas_pointed(&mut self, cx: &mut ViewCx<'_>, on: &Response) {
         if let Some(state) = cx.answered::<GeneratorState>().map(|m| m.value) {
-            self.drag_rate(cx, state, edited(on, state));
+            self.drag_rate(cx, state, edited_rate(on, state));
         }
     }
 

@@ -1,9 +1,9 @@
 //! The error of a network that learns the stationary distribution, over the control and over training steps.
 
 use super::{
-    ARRANGEMENT, GAP, Y,
-    canvas::{BAR, frame, inner, largest, paint_bar, paint_cells},
-    keep_fresh, settings, subtitle, why_nothing,
+    ARRANGEMENT, GAP, Y_LABELS,
+    canvas::{COLOUR_BAR_WIDTH, inner_rect, largest, paint_bar, paint_cells, paint_frame},
+    empty_reason, keep_fresh, settings, subtitle,
 };
 use crate::{
     analysis::fast_slow_plane::Bounds,
@@ -12,8 +12,8 @@ use crate::{
 };
 
 /// The paper's held-out mean error at n = 12 (Remark 31).
-const PAPER: f64 = 0.031;
-const CANVAS: &str = "error of the network over the control";
+const PAPER_ERROR: f64 = 0.031;
+const CANVAS_ID: &str = "error of the network over the control";
 
 #[derive(Default)]
 pub struct StationaryMapView;
@@ -31,14 +31,14 @@ impl StationaryMapView {
         // the null model: one distribution as the answer to every control
         chart.add(Line::new("ignoring y", cx.theme.grey(), line(|m| m.ignoring)).null_baseline());
         if !chart.is_empty() {
-            chart.horizontal_line("paper: .031, n = 12", PAPER).claim = Some("A15");
+            chart.horizontal_line("paper: .031, n = 12", PAPER_ERROR).claim = Some("A15");
         }
-        chart.empty(cx.why_nothing::<StationaryMapError>("Measured while it trains: press Space."))
+        chart.empty(cx.empty_reason::<StationaryMapError>("Measured while it trains: press Space."))
     }
 
     /// The error over the first two numbers of the control, with the present one.
     fn paint_map(ui: &mut Ui, theme: &Theme, size: Vec2, map: &StationaryMapError, control: [f64; 2]) -> Response {
-        let (sheet, response, painter) = canvas_ui(ui, size, Sense::click_and_drag(), CANVAS);
+        let (sheet, response, painter) = canvas_ui(ui, size, Sense::click_and_drag(), CANVAS_ID);
         let Some((plane, [rows, cols])) = plane_of(map, sheet) else { return response };
         let (rect, [_, reach], is_plane) = (plane.rect, plane.bounds.x, rows > 1);
         let values = map.error.data();
@@ -51,16 +51,16 @@ impl StationaryMapView {
         let (low, high) = if is_plane { (-range, range) } else { (-reach, reach) };
         let trained = Rect::from_two_pos(plane.at([-range, low]), plane.at([range, high]));
         inside.rect_stroke(trained, 0.0, Pen::new(1.5, theme.page), StrokeKind::Outside);
-        let (here, is_beyond) = held(reach, is_plane, control);
+        let (here, is_beyond) = clamp_to_map(reach, is_plane, control);
         // a marker at the edge is a thin ring, drawn whole
         let (marker, width) = if is_beyond { (&painter, 1.0) } else { (&inside, 2.0) };
         for pen in [Pen::new(width + 2.0, theme.page), Pen::new(width, theme.accent)] {
             marker.circle_stroke(plane.at(here), 6.0, pen);
         }
         paint_bar(&painter, rect, full, theme);
-        let up = if is_plane { format!(", {} \u{2191}", Y[1]) } else { String::new() };
-        let along = format!("{} \u{2192}{up}", Y[0]);
-        frame(&painter, rect, theme, "|\u{3c6} \u{2212} p|\u{2081}, box: trained", &along);
+        let up = if is_plane { format!(", {} \u{2191}", Y_LABELS[1]) } else { String::new() };
+        let along = format!("{} \u{2192}{up}", Y_LABELS[0]);
+        paint_frame(&painter, rect, theme, "|\u{3c6} \u{2212} p|\u{2081}, box: trained", &along);
         response
     }
 }
@@ -71,7 +71,7 @@ fn reach_of(map: &StationaryMapError) -> f64 {
 }
 
 /// The place of the control on the map, held at its edge; true where the control lies beyond it.
-fn held(reach: f64, is_plane: bool, [y0, y1]: [f64; 2]) -> ([f64; 2], bool) {
+fn clamp_to_map(reach: f64, is_plane: bool, [y0, y1]: [f64; 2]) -> ([f64; 2], bool) {
     let control = [y0, if is_plane { y1 } else { 0.0 }];
     let held = control.map(|y| y.clamp(-reach, reach));
     (held, held != control)
@@ -80,8 +80,8 @@ fn held(reach: f64, is_plane: bool, [y0, y1]: [f64; 2]) -> ([f64; 2], bool) {
 /// The plane of the control on a canvas, with the rows and columns of the error; `None` without an error.
 fn plane_of(map: &StationaryMapError, sheet: Rect) -> Option<(Sheet, [usize; 2])> {
     let &[rows, cols] = map.error.shape() else { return None };
-    let room = Rect::from_min_max(sheet.min, pos2(sheet.right() - BAR, sheet.bottom()));
-    let rect = inner(room, (rows > 1).then_some(1.0));
+    let room = Rect::from_min_max(sheet.min, pos2(sheet.right() - COLOUR_BAR_WIDTH, sheet.bottom()));
+    let rect = inner_rect(room, (rows > 1).then_some(1.0));
     let reach = reach_of(map);
     let bounds = Bounds { x: [-reach, reach], y: [-reach, reach] };
     (rows > 0 && cols > 0).then_some((Sheet { rect, bounds }, [rows, cols]))
@@ -106,19 +106,19 @@ impl PanelView for StationaryMapView {
         let Some(map) = cx.answered::<StationaryMapError>().map(|m| m.value) else { return vec![] };
         let ControlSettings { y0, y1, .. } = settings(cx).control;
         let theme = cx.theme;
-        let map = Panel::canvas(CANVAS, move |ui, size| Self::paint_map(ui, theme, size, map, [y0, y1]));
+        let map = Panel::canvas(CANVAS_ID, move |ui, size| Self::paint_map(ui, theme, size, map, [y0, y1]));
         vec![map, Panel::new(Self::history(cx), 0.5)]
     }
 
-    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
-        why_nothing::<StationaryMapError>(cx)
+    fn empty_reason(&self, cx: &ViewCx<'_>) -> String {
+        empty_reason::<StationaryMapError>(cx)
     }
 
-    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn explanation_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if let Some(m) = cx.answered::<StationaryMapError>() {
             let ControlSettings { y0, y1, .. } = settings(cx).control;
             let is_plane = m.value.error.shape().first().is_some_and(|rows| *rows > 1);
-            let beyond = match held(reach_of(m.value), is_plane, [y0, y1]) {
+            let beyond = match clamp_to_map(reach_of(m.value), is_plane, [y0, y1]) {
                 (_, true) => " The control lies beyond the map: its ring is held at the edge.",
                 (_, false) => "",
             };
@@ -167,8 +167,8 @@ mod tests {
 
     #[test]
     fn a_control_beyond_the_map_is_held_at_its_edge() {
-        assert_eq!(held(2.0, true, [1.5, -2.0]), ([1.5, -2.0], false));
-        assert_eq!(held(2.0, true, [3.0, -0.5]), ([2.0, -0.5], true));
-        assert_eq!(held(2.0, false, [1.0, 3.0]), ([1.0, 0.0], false), "a row has one number of the control");
+        assert_eq!(clamp_to_map(2.0, true, [1.5, -2.0]), ([1.5, -2.0], false));
+        assert_eq!(clamp_to_map(2.0, true, [3.0, -0.5]), ([2.0, -0.5], true));
+        assert_eq!(clamp_to_map(2.0, false, [1.0, 3.0]), ([1.0, 0.0], false), "a row has one number of the control");
     }
 }

@@ -36,14 +36,14 @@ fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
     cx.answered_subtitle::<M>(what, what)
 }
 
-fn why_nothing<M: Measurement>(cx: &ViewCx<'_>) -> String {
-    cx.why_nothing::<M>("Nothing to show yet. A run of the task map has a generator as soon as it is made; in one of the task block the model’s own slow state controls one.")
+fn empty_reason<M: Measurement>(cx: &ViewCx<'_>) -> String {
+    cx.empty_reason::<M>("Nothing to show yet. A run of the task map has a generator as soon as it is made; in one of the task block the model’s own slow state controls one.")
 }
 
 /// Wider places have both of a view's pictures side by side, points; narrower ones the one that is chosen.
 const ARRANGEMENT: Arrangement = Arrangement::HalvesOrOne { wide: 420.0 };
 
-const Y: [&str; 4] = ["y\u{2080}", "y\u{2081}", "y\u{2082}", "y\u{2083}"];
+const Y_LABELS: [&str; 4] = ["y\u{2080}", "y\u{2081}", "y\u{2082}", "y\u{2083}"];
 
 /// Sliders for the first numbers of the control.
 fn control_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, max: usize) {
@@ -53,7 +53,7 @@ fn control_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, max: usize) {
     for (i, y) in [y0, y1, y2, y3].into_iter().enumerate().take(s.generator.controls.min(max)) {
         ui.spacing_mut().slider_width = 70.0;
         cx.edit_setting_ui(ui, keys[i].name, y, |ui, y| {
-            let slider = Slider::new(y, -4.0..=4.0).fixed_decimals(2).text(Y[i]);
+            let slider = Slider::new(y, -4.0..=4.0).fixed_decimals(2).text(Y_LABELS[i]);
             ui.add(slider).on_hover_text("The slow control: it tilts every log rate.")
         });
     }

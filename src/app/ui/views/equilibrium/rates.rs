@@ -3,7 +3,7 @@
 
 use super::{
     GAP,
-    canvas::{BAR, frame, inner, largest, paint_bar, paint_cells},
+    canvas::{COLOUR_BAR_WIDTH, inner_rect, largest, paint_bar, paint_cells, paint_frame},
 };
 use crate::ui::views::painting::*;
 
@@ -11,9 +11,9 @@ pub const CANVAS: &str = "rates between states";
 /// A narrower matrix has no colour bar, points.
 const NARROW_WIDTH: f32 = 220.0;
 /// The maximum number of lines drawn, beginning with the strongest.
-const LINES: usize = 600;
+const MAX_LINES: usize = 600;
 /// Distance from a line within which the pointer selects it, points.
-const NEAR: f32 = 6.0;
+const HIT_DISTANCE: f32 = 6.0;
 /// The offset of an edge to the right of the line between its states, so that both directions can be seen.
 const EDGE_OFFSET: f32 = 2.5;
 /// Room around the circle of states for the discs and their names, points.
@@ -45,7 +45,7 @@ pub fn rates_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState) 
 }
 
 /// The rate that a drag or a double click on the picture changes, and how.
-pub fn edited(on: &Response, state: &GeneratorState) -> Option<(Rate, RateGesture)> {
+pub fn edited_rate(on: &Response, state: &GeneratorState) -> Option<(Rate, RateGesture)> {
     let (at, gesture) = if on.double_clicked() {
         (on.hover_pos()?, RateGesture::Removed)
     } else {
@@ -55,7 +55,7 @@ pub fn edited(on: &Response, state: &GeneratorState) -> Option<(Rate, RateGestur
     };
     let wide = (on.rect.width() - GAP) / 2.0;
     let on_graph = on.rect.with_min_x(on.rect.right() - wide);
-    let of_line = || nearest(&edges(state, Circle::new(on_graph, state)), at).map(|edge| edge.rate);
+    let of_line = || nearest_edge(&edges(state, Circle::new(on_graph, state)), at).map(|edge| edge.rate);
     let rate = cell_at(on.rect.with_max_x(on.rect.left() + wide), state, at).or_else(of_line)?;
     Some((rate, gesture))
 }
@@ -78,8 +78,8 @@ fn has_bar(sheet: Rect) -> bool {
 
 /// The rectangle of the matrix's cells, without the colour bar.
 fn cells(sheet: Rect) -> Rect {
-    let right = if has_bar(sheet) { BAR } else { 0.0 };
-    inner(Rect::from_min_max(sheet.min, sheet.max - vec2(right, 0.0)), Some(1.0))
+    let right = if has_bar(sheet) { COLOUR_BAR_WIDTH } else { 0.0 };
+    inner_rect(Rect::from_min_max(sheet.min, sheet.max - vec2(right, 0.0)), Some(1.0))
 }
 
 /// The rate of the cell at a position in the matrix; `None` on the diagonal and outside of the cells.
@@ -103,7 +103,7 @@ fn matrix_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState) -> 
     paint_cells(&painter, rect, (n, n), full, |to, from| Some(rate(to, from)).filter(|v| to != from && *v > 0.0));
     let has_range = !has_bar(sheet) && rect.width() >= 120.0;
     let range = if has_range { format!("0 to {} \u{b7} ", number::short(full.into())) } else { String::new() };
-    frame(&painter, rect, theme, "rates A, to state \u{2193}", &format!("{range}from state \u{2192}"));
+    paint_frame(&painter, rect, theme, "rates A, to state \u{2193}", &format!("{range}from state \u{2192}"));
     if has_bar(sheet) {
         paint_bar(&painter, rect, full, theme);
     }
@@ -141,7 +141,7 @@ impl Circle {
         Vec2::angled(angle)
     }
 
-    fn place(&self, state: usize) -> Pos2 {
+    fn state_position(&self, state: usize) -> Pos2 {
         self.centre + self.radius * self.direction(state)
     }
 
@@ -171,16 +171,17 @@ fn graph_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, mark
         let colour = if class.is_closed() { theme.group(rank) } else { theme.grey() };
         for s in &class.states {
             let p = class.stationary.get(*s).copied().unwrap_or(0.0);
-            painter.circle_filled(circle.place(*s), disc_radius(p, largest_disc, n), colour);
+            painter.circle_filled(circle.state_position(*s), disc_radius(p, largest_disc, n), colour);
         }
     }
     for (s, phi) in state.predicted.iter().enumerate().take(n) {
-        painter.circle_stroke(circle.place(s), disc_radius(*phi, largest_disc, n), Stroke::new(1.5, theme.text));
+        let radius = disc_radius(*phi, largest_disc, n);
+        painter.circle_stroke(circle.state_position(s), radius, Stroke::new(1.5, theme.text));
     }
     if n <= 32 {
         circle.names(&painter, theme);
     }
-    let near = rate_at_pointer(ui, &response, |at| nearest(&edges, at).map(|edge| edge.rate));
+    let near = rate_at_pointer(ui, &response, |at| nearest_edge(&edges, at).map(|edge| edge.rate));
     if let Some(edge) = edges.iter().find(|edge| near == Some(edge.rate)) {
         painter.line_segment(edge.ends, Stroke::new(3.0, theme.accent));
         name_ui(&response, edge.rate, edge.value);
@@ -203,17 +204,17 @@ fn edges(state: &GeneratorState, circle: Circle) -> Vec<RateEdge> {
         .map(|at| (at % n, at / n, f64::from(values[at])))
         .filter(|(from, to, value)| from != to && *value > 0.0 && value.is_finite())
         .map(|(from, to, value)| {
-            let (a, b) = (circle.place(from), circle.place(to));
+            let (a, b) = (circle.state_position(from), circle.state_position(to));
             let aside = EDGE_OFFSET * (b - a).normalized().rot90();
             RateEdge { rate: (from, to), value, ends: [a + aside, b + aside] }
         })
         .collect();
     all.sort_by(|a, b| b.value.total_cmp(&a.value));
-    all.truncate(LINES);
+    all.truncate(MAX_LINES);
     all
 }
 
-fn nearest(edges: &[RateEdge], p: Pos2) -> Option<&RateEdge> {
-    let near = edges.iter().map(|e| (distance_to(&e.ends, p), e)).filter(|(d, _)| *d < NEAR);
+fn nearest_edge(edges: &[RateEdge], p: Pos2) -> Option<&RateEdge> {
+    let near = edges.iter().map(|e| (distance_to(&e.ends, p), e)).filter(|(d, _)| *d < HIT_DISTANCE);
     near.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, e)| e)
 }

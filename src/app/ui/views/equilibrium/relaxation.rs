@@ -3,8 +3,8 @@
 
 use super::{
     ARRANGEMENT, GAP,
-    canvas::{frame, inner, largest, paint_cells},
-    keep_fresh, settings, subtitle, why_nothing,
+    canvas::{inner_rect, largest, paint_cells, paint_frame},
+    empty_reason, keep_fresh, settings, subtitle,
 };
 use crate::{
     analysis::fast_slow_plane::Bounds,
@@ -15,8 +15,8 @@ use crate::{
 /// Columns of the picture of particles: more steps are thinned.
 const COLUMNS: usize = 240;
 /// Start of a line of the theorem's slope, as a share of the steps before the error is lost in rounding.
-const ANCHOR: f64 = 0.3;
-/// Errors below this are rounding.
+const ANCHOR_SHARE: f64 = 0.3;
+/// Errors below this are rounding errors.
 const ROUNDING: f64 = 1e-13;
 const AT_REST: &str = "The start is already the stationary distribution, so nothing relaxes. Choose another start.";
 
@@ -45,7 +45,7 @@ pub struct RelaxationView {
 /// A line of this slope through an error before it is lost in rounding.
 fn slope_line(errors: &[f64], slope: f64) -> Vec<[f64; 2]> {
     let lasts = errors.iter().take_while(|e| **e > ROUNDING && e.is_finite()).count();
-    let anchor = (ANCHOR * lasts as f64) as usize;
+    let anchor = (ANCHOR_SHARE * lasts as f64) as usize;
     let Some(at) = errors.get(anchor).filter(|e| slope.is_finite() && **e > ROUNDING) else { return vec![] };
     let value = |k: usize| at * (slope * (k as f64 - anchor as f64)).exp();
     let line = (0..errors.len()).map(|k| [k as f64, value(k)]);
@@ -53,7 +53,7 @@ fn slope_line(errors: &[f64], slope: f64) -> Vec<[f64; 2]> {
 }
 
 /// The values above a limit by their steps: a logarithmic axis has no zero.
-fn above(values: &[f64], limit: f64) -> Vec<[f64; 2]> {
+fn values_above(values: &[f64], limit: f64) -> Vec<[f64; 2]> {
     by_place(values).into_iter().filter(|p| p[1] > limit).collect()
 }
 
@@ -70,9 +70,9 @@ impl RelaxationView {
     fn distances(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
         let mut chart = chart_by_step(flow, "distance to the limit", Axis::new("max |\u{b7}|").log());
         let (euler, exact) = (cx.theme.fast, cx.theme.slow);
-        chart.add(Line::new("Euler |x \u{2212} p|", euler, above(&flow.euler.error, 0.0)));
-        chart.add(Line::new("Euler |Ax|", euler, above(&flow.euler.residual, 0.0)).dashed());
-        chart.add(Line::new("exact |x \u{2212} p|", exact, above(&flow.exact.error, 0.0)));
+        chart.add(Line::new("Euler |x \u{2212} p|", euler, values_above(&flow.euler.error, 0.0)));
+        chart.add(Line::new("Euler |Ax|", euler, values_above(&flow.euler.residual, 0.0)).dashed());
+        chart.add(Line::new("exact |x \u{2212} p|", exact, values_above(&flow.exact.error, 0.0)));
         let slopes = [
             ("slope log|\u{3bb}\u{2082}|", cx.theme.text, slope_line(&flow.euler.error, flow.euler_slope)),
             ("slope \u{2212}gap \u{394}t", cx.theme.secondary, slope_line(&flow.exact.error, flow.exact_slope)),
@@ -91,7 +91,7 @@ impl RelaxationView {
         };
         let mut chart = chart_by_step(flow, name, y);
         for (name, colour, of) in [("Euler", cx.theme.fast, &flow.euler), ("exact", cx.theme.slow, &flow.exact)] {
-            let points = if is_mass { by_place(&of.excess_mass) } else { above(&of.entropy, 1e-16) };
+            let points = if is_mass { by_place(&of.excess_mass) } else { values_above(&of.entropy, 1e-16) };
             chart.add(Line::new(name, colour, points));
         }
         if is_mass {
@@ -105,7 +105,7 @@ impl RelaxationView {
 fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) -> Response {
     let words = format!("probability of each state by step, and {} particles", flow.paths.len());
     let (sheet, response, painter) = canvas_ui(ui, size, Sense::hover(), words);
-    let rect = inner(sheet, None);
+    let rect = inner_rect(sheet, None);
     let [steps, n] = match flow.distributions.shape() {
         [steps, n] if *steps > 1 && *n > 0 => [*steps, *n],
         _ => return response,
@@ -129,7 +129,7 @@ fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) ->
         painter.add(Shape::line(points, Pen::new(1.5, theme.page)));
     }
     let along = format!("full colour at {}; step {}", value_label(f64::from(strongest)), steps - 1);
-    frame(&painter, rect, theme, "probability and particles", &along);
+    paint_frame(&painter, rect, theme, "probability and particles", &along);
     for (state, align) in [(0, Align2::RIGHT_TOP), (n - 1, Align2::RIGHT_BOTTOM)] {
         let y = if state == 0 { rect.top() } else { rect.bottom() };
         painter.text(pos2(rect.left() - 4.0, y), align, (state + 1).to_string(), theme::small(), theme.secondary);
@@ -180,8 +180,8 @@ impl PanelView for RelaxationView {
         vec![Panel::new(Self::distances(cx, flow), 0.5), other]
     }
 
-    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
-        why_nothing::<GeneratorFlow>(cx)
+    fn empty_reason(&self, cx: &ViewCx<'_>) -> String {
+        empty_reason::<GeneratorFlow>(cx)
     }
 
     fn single_panel(&self, _chosen: usize) -> usize {
@@ -202,7 +202,7 @@ impl PanelView for RelaxationView {
         });
     }
 
-    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn explanation_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if let Some(m) = cx.answered::<GeneratorFlow>() {
             note_ui(ui, cx.theme, verdict(m.value));
         }

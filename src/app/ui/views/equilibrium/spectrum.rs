@@ -2,8 +2,8 @@
 
 use super::{
     ARRANGEMENT, GAP,
-    canvas::{frame, inner},
-    keep_fresh, settings, subtitle, why_nothing,
+    canvas::{inner_rect, paint_frame},
+    empty_reason, keep_fresh, settings, subtitle,
 };
 use crate::{
     analysis::fast_slow_plane::Bounds,
@@ -18,11 +18,11 @@ const MAX_RADIUS: f32 = 1e5;
 pub struct SpectrumView;
 
 impl SpectrumView {
-    fn gaps(cx: &ViewCx<'_>, gap: f64) -> Chart<'static> {
+    fn gap_chart(cx: &ViewCx<'_>, gap: f64) -> Chart<'static> {
         let x = Axis::new("states n").log();
         let mut chart = Chart::new("spectral gap by size", x, Axis::new("gap, y = 0").log());
         let Some(measured) = cx.answered::<GapBySize>() else {
-            return chart.empty(cx.why_nothing::<GapBySize>("Not measured yet."));
+            return chart.empty(cx.empty_reason::<GapBySize>("Not measured yet."));
         };
         for (i, of) in measured.topologies.iter().enumerate() {
             let points: Vec<[f64; 2]> = measured.sizes.iter().zip(&of.gaps).map(|(n, gap)| [*n as f64, *gap]).collect();
@@ -46,7 +46,7 @@ fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: 
         painter.text(sheet.center(), Align2::CENTER_CENTER, "no rates", theme::small(), theme.secondary);
         return response;
     }
-    let rect = inner(sheet, None);
+    let rect = inner_rect(sheet, None);
     // The largest disc fills the height; the axis of imaginary numbers keeps some room on its right.
     let scale = (1.1 * 2.0 * -deepest / f64::from(rect.height())).max(1.25 * 2.0 * -deepest / f64::from(rect.width()));
     let (width, height) = (scale * f64::from(rect.width()), scale * f64::from(rect.height()));
@@ -78,7 +78,7 @@ fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: 
         }
     }
     let along = format!("Re from \u{2212}{} to {}", number::short(-x[0]), number::short(right));
-    frame(&painter, rect, theme, "eigenvalues, Gershgorin's discs", &along);
+    paint_frame(&painter, rect, theme, "eigenvalues, Gershgorin's discs", &along);
     response
 }
 
@@ -116,14 +116,14 @@ impl PanelView for SpectrumView {
         let Some(state) = cx.answered::<GeneratorState>().map(|m| m.value) else { return vec![] };
         let (dt, theme) = (euler_step(cx, state), cx.theme);
         let plane = Panel::canvas("eigenvalues", move |ui, size| plane_ui(ui, theme, size, state, dt));
-        vec![plane, Panel::new(Self::gaps(cx, state.gap), 0.5)]
+        vec![plane, Panel::new(Self::gap_chart(cx, state.gap), 0.5)]
     }
 
-    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
-        why_nothing::<GeneratorState>(cx)
+    fn empty_reason(&self, cx: &ViewCx<'_>) -> String {
+        empty_reason::<GeneratorState>(cx)
     }
 
-    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn explanation_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if let Some(m) = cx.answered::<GeneratorState>() {
             note_ui(ui, cx.theme, verdict(m.value, euler_step(cx, m.value)));
         }

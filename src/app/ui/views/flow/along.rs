@@ -8,7 +8,7 @@ use super::{
 use crate::ui::views::prelude::*;
 
 /// For each line, the label of its axis and its short name.
-const LINES: [(&str, &str); 3] = [
+const LINE_LABELS: [(&str, &str); 3] = [
     ("speed, rms |dH/d\u{3c4}|", "speed"),
     ("curvature, |d\u{b2}H/d\u{3c4}\u{b2}| / |dH/d\u{3c4}|\u{b2}", "curvature"),
     ("largest singular value of dF/dH", "stretch"),
@@ -26,14 +26,14 @@ impl FlowAlongView {
     fn is_stale(cx: &ViewCx<'_>) -> bool {
         let asked = cx.answered::<FlowAlong>().is_some_and(|m| m.sample.request.is_some());
         let waits = |answer: Answer<'_>| cx.is_waiting_for::<FlowAlong>(Some(answer.variant));
-        asked && (due(cx).is_some() || Answer::in_focus(cx).is_some_and(waits))
+        asked && (due_question(cx).is_some() || Answer::in_focus(cx).is_some_and(waits))
     }
 
     fn chart<'a>(cx: &ViewCx<'a>, k: usize) -> Chart<'a> {
-        let (words, short) = LINES[k];
+        let (words, short) = LINE_LABELS[k];
         let y = Axis::new(words).include(&[0.0]);
-        let mut chart =
-            Chart::new(short, Axis::new("depth \u{3c4}").fixed(0.0, 1.0), y).empty(cx.why_nothing::<FlowAnswer>(EMPTY));
+        let mut chart = Chart::new(short, Axis::new("depth \u{3c4}").fixed(0.0, 1.0), y)
+            .empty(cx.empty_reason::<FlowAnswer>(EMPTY));
         let (answer, along) = (Answer::in_focus(cx), cx.answered::<FlowAlong>());
         // another program may have measured the motion with its stretch alone
         let motion = answer.as_ref().map(|m| &m.motion).or(along.as_ref().map(|m| &m.motion));
@@ -54,8 +54,8 @@ impl FlowAlongView {
     }
 }
 
-/// The variant whose stretch is to be asked for, and the arguments, where the stretch does not go with the answer shown.
-fn due(cx: &ViewCx<'_>) -> Option<(usize, FlowAlongArgs)> {
+/// The variant and the arguments of the stretch to ask for; `None` if the stretch already belongs to the shown answer.
+fn due_question(cx: &ViewCx<'_>) -> Option<(usize, FlowAlongArgs)> {
     let answer = Answer::in_focus(cx)?;
     let freshness = Freshness::FollowsAnswer(answer.sample.request?);
     let args = FlowAlongArgs { flow: FlowSettings::args(cx) };
@@ -72,13 +72,13 @@ impl PanelView for FlowAlongView {
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh(cx);
-        if let Some((variant, args)) = due(cx).filter(|_| cx.can_ask() && is_at_rest(cx)) {
+        if let Some((variant, args)) = due_question(cx).filter(|_| cx.can_ask() && is_at_rest(cx)) {
             cx.ask_now::<FlowAlong>(Some(variant), &args);
         }
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let charts = (0..LINES.len()).map(|k| Self::chart(cx, k));
+        let charts = (0..LINE_LABELS.len()).map(|k| Self::chart(cx, k));
         let there: Vec<_> = charts.filter(|chart| !chart.is_empty()).map(|c| Panel::new(c, 1.0).in_table("")).collect();
         if there.is_empty() { Panel::single(Self::chart(cx, 0)) } else { there }
     }
@@ -93,7 +93,7 @@ impl PanelView for FlowAlongView {
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         FlowSettings::watch(ui, cx);
-        if cx.can_ask() && due(cx).is_some() {
+        if cx.can_ask() && due_question(cx).is_some() {
             let wait = if is_at_rest(cx) { 0.0 } else { REST_SECONDS };
             ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(wait));
         }

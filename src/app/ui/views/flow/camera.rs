@@ -31,7 +31,7 @@ pub struct Frame {
 }
 
 impl Camera {
-    pub fn turn(&mut self, by: Vec2) {
+    pub fn rotate(&mut self, by: Vec2) {
         self.yaw -= by.x * 0.008;
         self.pitch = (self.pitch + by.y * 0.008).clamp(-1.5, 1.5);
     }
@@ -127,7 +127,7 @@ mod tests {
     fn turning_keeps_the_size_and_every_axis_shows() {
         let mut camera = Camera { solid: true, ..Camera::default() };
         let before = camera.frame(SHEET, CORNERS.into_iter());
-        camera.turn(vec2(40.0, -20.0));
+        camera.rotate(vec2(40.0, -20.0));
         let after = camera.frame(SHEET, CORNERS.into_iter());
         assert_eq!(before.scale, after.scale);
         assert_ne!(before.axis(0), after.axis(0));

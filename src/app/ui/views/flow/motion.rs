@@ -26,7 +26,7 @@ impl Waveform {
     }
 
     /// The value after a share of the period.
-    fn at(self, share: f64) -> f64 {
+    fn value_at(self, share: f64) -> f64 {
         let v = match self {
             Waveform::Sweep => MAX_CONTROL * (2.0 * share.rem_euclid(1.0) - 1.0),
             Waveform::Sine => MAX_CONTROL * (std::f64::consts::TAU * share).sin(),
@@ -65,9 +65,9 @@ enum Stage {
 const COLUMNS: [&str; 11] =
     ["frame", "u0", "u1", "u2", "u3", "p_plus", "p_minus", "top_word", "p_top_word", "nfe", "h_init"];
 /// Pictures in a recording: one period.
-const FRAMES: usize = 60;
+const N_FRAMES: usize = 60;
 /// Frames for which an answer must be in view before its picture is taken: dependent questions are asked first.
-const SETTLED: u8 = 2;
+const SETTLE_FRAMES: u8 = 2;
 /// The number of frames that a value is held after its screenshot was requested, because the next frame is captured.
 const HOLD_FRAMES: u8 = 2;
 /// An answer that takes longer ends a recording, seconds.
@@ -120,13 +120,13 @@ impl Motion {
                 self.note.clear();
             }
             let words = match &self.state {
-                State::Recording(r) => format!("{} / {FRAMES}", r.frame + 1),
+                State::Recording(r) => format!("{} / {N_FRAMES}", r.frame + 1),
                 _ => "record".to_owned(),
             };
             let record = ui.add_enabled(can && !moving, Button::new(words));
             let tip = format!(
-                "Goes through one round and writes {FRAMES} pictures of the window and a table of the values into the \
-                 export folder."
+                "Goes through one round and writes {N_FRAMES} pictures of the window and a table of the values into \
+                 the export folder."
             );
             if record.on_hover_text(tip).clicked() {
                 let when = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
@@ -148,7 +148,7 @@ impl Motion {
             State::Playing(since) => {
                 // The next value is asked for once the last one was answered.
                 if cx.can_ask() && is_answered(cx) {
-                    let v = self.waveform.at((now - *since) / self.period);
+                    let v = self.waveform.value_at((now - *since) / self.period);
                     cx.set(U[self.dim].key, Value::Float(v));
                 }
             }
@@ -169,7 +169,7 @@ impl Recording {
     fn drive(&mut self, cx: &mut ViewCx<'_>, now: f64, window: Rect, dim: usize, waveform: Waveform) -> Option<String> {
         match self.stage {
             Stage::Set => {
-                let v = waveform.at(self.frame as f64 / FRAMES as f64);
+                let v = waveform.value_at(self.frame as f64 / N_FRAMES as f64);
                 cx.set(U[dim].key, Value::Float(v));
                 self.stage = Stage::Waiting { seen: 0, since: now };
             }
@@ -179,7 +179,7 @@ impl Recording {
             Stage::Waiting { seen, since } => {
                 let answered = is_answered(cx);
                 self.stage = Stage::Waiting { seen: if answered { seen + 1 } else { 0 }, since };
-                if answered && seen >= SETTLED {
+                if answered && seen >= SETTLE_FRAMES {
                     let name = format!("{}/frame-{:04}.png", self.folder, self.frame + 1);
                     cx.act(FileAction::Record(window, name));
                     self.rows.push(row(cx, self.frame + 1));
@@ -190,12 +190,12 @@ impl Recording {
             Stage::Taken { .. } => {
                 self.frame += 1;
                 self.stage = Stage::Set;
-                if self.frame == FRAMES {
+                if self.frame == N_FRAMES {
                     let name = format!("{}/values.csv", self.folder);
                     let mut table = Table::new(COLUMNS);
                     self.rows.drain(..).for_each(|row| table.row(row));
                     cx.act(FileAction::SaveInExports(name, table.finish().into_bytes()));
-                    return Some(format!("{FRAMES} frames recorded"));
+                    return Some(format!("{N_FRAMES} frames recorded"));
                 }
             }
         }
@@ -227,12 +227,12 @@ mod tests {
         for waveform in [Waveform::Sweep, Waveform::Sine] {
             for i in 0..200 {
                 let share = f64::from(i) / 50.0;
-                assert!(waveform.at(share).abs() <= MAX_CONTROL, "{waveform:?} at {share}");
-                assert_eq!(waveform.at(share), waveform.at(share + 1.0), "{waveform:?} at {share}");
+                assert!(waveform.value_at(share).abs() <= MAX_CONTROL, "{waveform:?} at {share}");
+                assert_eq!(waveform.value_at(share), waveform.value_at(share + 1.0), "{waveform:?} at {share}");
             }
         }
-        assert_eq!(Waveform::Sine.at(0.0), 0.0);
-        assert_eq!((Waveform::Sweep.at(0.0), Waveform::Sweep.at(0.5)), (-MAX_CONTROL, 0.0));
-        assert_eq!((Waveform::Sine.at(0.25), Waveform::Sine.at(0.75)), (MAX_CONTROL, -MAX_CONTROL));
+        assert_eq!(Waveform::Sine.value_at(0.0), 0.0);
+        assert_eq!((Waveform::Sweep.value_at(0.0), Waveform::Sweep.value_at(0.5)), (-MAX_CONTROL, 0.0));
+        assert_eq!((Waveform::Sine.value_at(0.25), Waveform::Sine.value_at(0.75)), (MAX_CONTROL, -MAX_CONTROL));
     }
 }

@@ -11,26 +11,27 @@ pub const MAX_CONTROL: f64 = 2.0;
 /// Visited places that are kept.
 const MAX_VISITED: usize = 1500;
 /// The change of a control by one press of an arrow key.
-const STEP: f64 = 0.05;
+const KEY_STEP: f64 = 0.05;
 /// Radius of the ring that marks the present controls, and the width of its line, points.
-const RING: f32 = 5.5;
+const RING_RADIUS: f32 = 5.5;
 const RING_WIDTH: f32 = 2.0;
 /// Between the edge of the pad and the ends of the controls, where the whole ring has room, points.
-const MARGIN: f32 = 7.0;
+const PAD_MARGIN: f32 = 7.0;
 
 /// The plane of the pair on a pad.
 fn sheet(pad: Rect) -> Sheet {
     let ends = [-MAX_CONTROL, MAX_CONTROL];
-    Sheet { rect: pad.shrink(MARGIN), bounds: Bounds { x: ends, y: ends } }
+    Sheet { rect: pad.shrink(PAD_MARGIN), bounds: Bounds { x: ends, y: ends } }
 }
 
 pub fn name_of(dim: usize) -> &'static str {
     ["u\u{2080}", "u\u{2081}", "u\u{2082}", "u\u{2083}"].get(dim).copied().unwrap_or("u")
 }
 
-/// Everything but u that the mass depends on.
+/// The inputs, except u, on which the probability mass of the classes depends; a change of them clears what was
+/// visited.
 #[derive(Debug, Clone, PartialEq)]
-struct Situation {
+struct MassInputs {
     run: RunNumber,
     step: u64,
     alpha: f64,
@@ -43,25 +44,25 @@ struct Situation {
 #[derive(Debug, Clone)]
 pub struct Pad {
     pub pair: (usize, usize),
-    /// u and P(class +) - P(class -) there.
+    /// The visited values of u, with P(class +) - P(class -) at each.
     seen: Vec<([f64; 4], f64)>,
-    situation: Option<Situation>,
+    inputs: Option<MassInputs>,
     last: Option<u64>,
 }
 
 impl Default for Pad {
     fn default() -> Self {
-        Self { pair: (0, 1), seen: vec![], situation: None, last: None }
+        Self { pair: (0, 1), seen: vec![], inputs: None, last: None }
     }
 }
 
 impl Pad {
     /// Remembers what the newest answer says of its place.
-    pub fn learn(&mut self, cx: &ViewCx<'_>) {
+    pub fn remember_answer(&mut self, cx: &ViewCx<'_>) {
         let Some(answer) = Answer::in_focus(cx) else { return };
         let Some((language, classes)) = answer.value.language().zip(answer.value.classes()) else { return };
         let (request, step, solver) = (answer.sample.request, answer.sample.step, &answer.value.solver);
-        let situation = Situation {
+        let inputs = MassInputs {
             run: cx.mirror.run,
             step,
             alpha: answer.control.alpha,
@@ -69,9 +70,9 @@ impl Pad {
             policy: solver.policy,
             prompt: language.prompt.clone(),
         };
-        if self.situation.as_ref() != Some(&situation) {
+        if self.inputs.as_ref() != Some(&inputs) {
             self.seen.clear();
-            (self.situation, self.last) = (Some(situation), None);
+            (self.inputs, self.last) = (Some(inputs), None);
         }
         if self.last == request && !self.seen.is_empty() {
             return;
@@ -92,8 +93,8 @@ impl Pad {
         let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &label));
         self.paint(ui, theme, rect, u, response.has_focus());
-        let step = STEP / (2.0 * MAX_CONTROL);
-        let chosen = sheet(rect).chosen_point(ui, &response, [u[i], u[j]], step).map(|point| point.map(tidy));
+        let step = KEY_STEP / (2.0 * MAX_CONTROL);
+        let chosen = sheet(rect).chosen_point(ui, &response, [u[i], u[j]], step).map(|point| point.map(round_control));
         response.on_hover_text(format!(
             "Sets {} and {} together: drag, click, or arrow keys. Each place that was solved keeps a dot: warm where \
              class + won, cool where class \u{2212} did.",
@@ -128,7 +129,7 @@ impl Pad {
         let top = pos2(at(&[0.0; 4]).x + 4.0, rect.top() + 2.0);
         painter.text(top, Align2::LEFT_TOP, name_of(j), small, theme.secondary);
         let here = at(&u);
-        painter.circle(here, RING, theme.panel, Stroke::new(RING_WIDTH, theme.accent));
+        painter.circle(here, RING_RADIUS, theme.panel, Stroke::new(RING_WIDTH, theme.accent));
         painter.circle_filled(here, 2.0, theme.accent);
         let edge = if focused { theme.accent } else { theme.line };
         painter.rect_stroke(rect, 2.0, Stroke::new(1.0, edge), StrokeKind::Outside);
@@ -143,7 +144,7 @@ impl Pad {
 }
 
 /// Rounds to two decimals, the precision of the pointer, and snaps to zero.
-pub fn tidy(v: f64) -> f64 {
+pub fn round_control(v: f64) -> f64 {
     let v = (v * 100.0).round() / 100.0;
     if v.abs() < 0.03 { 0.0 } else { v }
 }
@@ -162,9 +163,9 @@ mod tests {
         let pad = Rect::from_min_size(pos2(20.0, 30.0), vec2(120.0, 120.0));
         for pair in [[-2.0, 2.0], [2.0, -2.0], [0.5, -1.25]] {
             let at = sheet(pad).at(pair);
-            let ring = Rect::from_center_size(at, Vec2::splat(2.0 * RING + RING_WIDTH));
+            let ring = Rect::from_center_size(at, Vec2::splat(2.0 * RING_RADIUS + RING_WIDTH));
             assert!(pad.contains_rect(ring), "{pair:?}: {ring:?}");
-            assert_eq!(sheet(pad).point_at(at).map(tidy), pair);
+            assert_eq!(sheet(pad).point_at(at).map(round_control), pair);
         }
         assert_eq!(sheet(pad).point_at(pad.left_top()), [-2.0, 2.0], "the margin is of the ends");
     }

@@ -20,7 +20,7 @@ pub struct Paths {
     near: bool,
     /// The user's choice; without one the field flows, unless the processor has to draw it.
     chosen: Option<Background>,
-    behind: Background,
+    background: Background,
     tau: f64,
     streaks: Streaks,
     /// True where the field lies in the axes of the paths that are shown.
@@ -45,7 +45,7 @@ impl Default for Paths {
             close: true,
             near: true,
             chosen: None,
-            behind: Background::Flowing,
+            background: Background::Flowing,
             tau: 0.5,
             streaks: Streaks::default(),
             fits: false,
@@ -59,7 +59,7 @@ const FOOTER_HEIGHT: f32 = 26.0;
 /// Largest distance of the state that a field was measured around from its path, as a share of the field's width.
 const MAX_GAP: f32 = 0.1;
 /// Narrower than this, the slider of the depth goes without its number.
-const TIGHT: f32 = 470.0;
+const MIN_NUMBER_WIDTH: f32 = 470.0;
 
 impl Paths {
     /// Takes the paths and the field that are shown, and keeps the ghost.
@@ -88,7 +88,7 @@ impl Paths {
     }
 
     fn has_streaks(&self) -> bool {
-        self.behind != Background::Nothing && self.fits && !self.streaks.is_empty()
+        self.background != Background::Nothing && self.fits && !self.streaks.is_empty()
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, has_words: bool, solid: bool) {
@@ -110,13 +110,13 @@ impl Paths {
             }
             let label =
                 ui.label("\u{3c4}").on_hover_text("Depth at which the field is drawn, and the disc on each path.");
-            let tight = room < TIGHT;
+            let tight = room < MIN_NUMBER_WIDTH;
             ui.spacing_mut().slider_width =
                 (ui.available_width() - if tight { 92.0 } else { 250.0 }).clamp(40.0, 160.0);
             let slider = Slider::new(&mut self.tau, 0.0..=1.0).step_by(0.01).fixed_decimals(2).show_value(!tight);
             ui.add(slider).labelled_by(label.id);
             ui.separator();
-            let (behind, chosen) = (self.behind, &mut self.chosen);
+            let (behind, chosen) = (self.background, &mut self.chosen);
             let mut choose = |ui: &mut Ui| *chosen = behind.choice_ui(ui).or(*chosen);
             if !tight {
                 return choose(ui);
@@ -134,7 +134,7 @@ impl Paths {
             canvas_ui(ui, ui.available_size(), Sense::click_and_drag(), "paths of the states");
         self.size = sheet.size();
         if response.dragged() && self.camera.solid {
-            self.camera.turn(response.drag_delta());
+            self.camera.rotate(response.drag_delta());
         }
         self.camera.zoom(ui, &response, response.hover_pos().is_some_and(|p| sheet.contains(p)));
         let followed = followed(cx, answer, all);
@@ -142,11 +142,11 @@ impl Paths {
         let frame = self.frame(sheet, followed, all, &ghost);
         if self.has_streaks() {
             let z = self.height(all, followed);
-            let flowing = self.behind == Background::Flowing && !cx.still;
+            let flowing = self.background == Background::Flowing && !cx.still;
             if let Err(words) = self.streaks.paint(ui, sheet, &frame, z, flowing, cx.theme) {
                 painter.text(sheet.left_bottom(), Align2::LEFT_BOTTOM, words, theme::small(), cx.theme.secondary);
             }
-        } else if self.behind != Background::Nothing && !self.streaks.is_empty() {
+        } else if self.background != Background::Nothing && !self.streaks.is_empty() {
             let words = "no field: its axes are not these";
             painter.text(sheet.right_bottom(), Align2::RIGHT_BOTTOM, words, theme::small(), cx.theme.secondary);
         }
@@ -176,14 +176,14 @@ impl Paths {
         let corner = corners.into_iter().min_by_key(covered).unwrap_or(sheet);
         let label_rects = vec![corner];
         let mut scene = Scene { painter, frame, theme: cx.theme, tau: self.tau, steps, label_rects };
-        ghost.iter().for_each(|path| scene.ghost(path, Some(path.token) == followed));
+        ghost.iter().for_each(|path| scene.paint_ghost(path, Some(path.token) == followed));
         let tokens = &answer.sample.tokens;
         for path in all.iter().filter(|p| Some(p.token) != followed) {
             scene.path(path, followed.is_none(), !tokens.is_empty());
         }
         if let Some(path) = all.iter().find(|p| Some(p.token) == followed) {
             scene.path(path, true, true);
-            scene.name(path, tokens, true);
+            scene.draw_name(path, tokens, true);
             let rejected = attempts.iter().filter(|a| !a.accepted).map(|a| frame.project(path.at(a.t)));
             for at in rejected.filter(|at| scene.is_seen(*at)) {
                 paint_mark(painter, at, Mark::Cross, cx.theme.error);
@@ -191,7 +191,7 @@ impl Paths {
         }
         // The many starts of a playground are not labelled; the pointer names them.
         let named = all.iter().filter(|p| Some(p.token) != followed && answer.planar_field().is_none());
-        named.for_each(|path| scene.name(path, tokens, false));
+        named.for_each(|path| scene.draw_name(path, tokens, false));
         scene.axes(corner, &answer.paths.explained);
     }
 
@@ -241,9 +241,9 @@ fn followed(cx: &ViewCx<'_>, answer: Answer<'_>, all: &[Path]) -> Option<usize> 
 
 /// True where a field lies in the axes of these paths. The field is asked for after the paths, so that a model that
 /// learns may have turned its axes meanwhile; the state around which the field was measured must still lie on its path.
-fn fits(field: Measured<'_, FlowField>, answer: Answer<'_>, all: &[Path]) -> bool {
+fn shares_axes(field: Measured<'_, FlowField>, answer: Answer<'_>, all: &[Path]) -> bool {
     if answer.planar_field().is_some() {
-        return true; // its axes are its own
+        return true; // a field over the plane has no other axes
     }
     let off = || {
         let [x, y, _] = all.iter().find(|p| p.token == answer.token)?.at(field.tau);
@@ -269,12 +269,12 @@ impl View for Paths {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         FlowSettings::watch(ui, cx);
-        self.behind = self.chosen.unwrap_or_else(|| Background::usual(ui));
+        self.background = self.chosen.unwrap_or_else(|| Background::default_for(ui));
         self.follow(cx);
         let answer = Answer::in_focus(cx);
         let all = answer.map(|a| paths(&a.paths)).unwrap_or_default();
         let Some(answer) = answer.filter(|_| !all.is_empty()) else { return cx.unmeasured_ui::<FlowAnswer>(ui, EMPTY) };
-        self.fits = cx.answered::<FlowField>().is_some_and(|field| fits(field, answer, &all));
+        self.fits = cx.answered::<FlowField>().is_some_and(|field| shares_axes(field, answer, &all));
         self.near = self.close && answer.planar_field().is_none();
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_rect_before_wrap();
@@ -290,7 +290,7 @@ impl View for Paths {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let Some(answer) = Answer::in_focus(cx) else { return "the states over depth".to_owned() };
-        let is_flowing = self.behind == Background::Flowing && !cx.still && self.has_streaks();
+        let is_flowing = self.background == Background::Flowing && !cx.still && self.has_streaks();
         let depth = value_label(f64::from(self.streaks.dt) * STEP_RATE);
         let pace = format!(" \u{b7} a second of streaks is {depth} of \u{3c4}");
         let pace = if is_flowing { pace.as_str() } else { "" };
@@ -345,7 +345,7 @@ impl Scene<'_> {
     }
 
     /// Draws another solution's path dashed, to compare with.
-    fn ghost(&self, path: &Path, strong: bool) {
+    fn paint_ghost(&self, path: &Path, strong: bool) {
         let colour = self.theme.text.gamma_multiply(if strong { 0.6 } else { 0.3 });
         let places = self.frame.line(&path.places);
         clip::paint_dashed(self.painter, &places, Stroke::new(1.0, colour), 4.0, 4.0);
@@ -380,8 +380,8 @@ impl Scene<'_> {
         }
     }
 
-    /// The word at the end of its path, on a patch of the ground; left out where another stands.
-    fn name(&mut self, path: &Path, tokens: &[String], strong: bool) {
+    /// Draws the word at the end of its path on a patch of the background; it is left out where another word stands.
+    fn draw_name(&mut self, path: &Path, tokens: &[String], strong: bool) {
         let (Some(word), Some(end)) = (tokens.get(path.token), path.places.last()) else { return };
         let colour = if strong { self.theme.accent } else { self.theme.secondary };
         let galley = self.painter.layout_no_wrap(word.trim().to_owned(), theme::small(), colour);

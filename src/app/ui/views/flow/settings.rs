@@ -56,7 +56,7 @@ pub const CONTROLS: &[&str] = &[
     U[0].key, U[1].key, U[2].key, U[3].key, ALPHA.key, PROMPT.key, METHOD.key, POLICY.key, RTOL.key, ATOL.key,
     STEPS.key,
 ];
-/// Those of a flow in the plane, which has two directions and no words.
+/// The settings of a flow in the plane, which has two control dimensions and no prompt.
 pub const PLANE_CONTROLS: &[&str] =
     &[U[0].key, U[1].key, ALPHA.key, FieldSettings::kind.name, METHOD.key, POLICY.key, RTOL.key, ATOL.key, STEPS.key];
 
@@ -106,19 +106,19 @@ impl FlowSettings {
 
     /// True if a dial that is not locked differs from the preset.
     pub fn differs_from_preset(cx: &ViewCx<'_>) -> bool {
-        Self::dials().any(|key| !cx.is_restricted(&[key]) && cx.setting(key) != cx.preset.get(key).cloned())
+        Self::dial_keys().any(|key| !cx.is_restricted(&[key]) && cx.setting(key) != cx.preset.get(key).cloned())
     }
 
     /// Resets the dials that are not locked to the preset's values.
     pub fn reset_dials(cx: &mut ViewCx<'_>) {
-        for key in Self::dials() {
+        for key in Self::dial_keys() {
             if let Some(value) = cx.preset.get(key) {
                 cx.set(key, value.clone());
             }
         }
     }
 
-    fn dials() -> impl Iterator<Item = &'static str> {
+    fn dial_keys() -> impl Iterator<Item = &'static str> {
         U.iter().map(|u| u.key).chain([ALPHA.key])
     }
 
@@ -174,10 +174,10 @@ fn is_fixed(method: &str) -> bool {
 
 /// Chooses the field of the playground, where the answer has one.
 pub fn field_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &str) {
-    const FIELDS: [(&str, &str); 4] =
+    const FIELD_LABELS: [(&str, &str); 4] =
         [("linear", "linear"), ("spiral", "spiral"), ("van_der_pol", "van der Pol"), ("mlp", "trained MLP")];
     cx.setting_ui(ui, &[FieldSettings::kind.name], |ui, cx| {
-        let buttons = FIELDS.map(|(id, words)| (id, words, ""));
+        let buttons = FIELD_LABELS.map(|(id, words)| (id, words, ""));
         let chosen = ui.horizontal_wrapped(|ui| choice_buttons(ui, &shown, buttons)).inner;
         if let Some(id) = chosen {
             cx.set(FieldSettings::kind.name, Value::Text(id.to_owned()));

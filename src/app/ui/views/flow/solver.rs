@@ -3,7 +3,10 @@
 //! drawn as a strip.
 
 use super::{EMPTY, answer::Answer, settings::keep_fresh};
-use crate::ui::views::prelude::*;
+use crate::{
+    analysis::step_growth_bound::{min_first_step, min_steps},
+    ui::views::prelude::*,
+};
 
 #[derive(Default)]
 pub struct Solver;
@@ -13,7 +16,7 @@ impl Solver {
     fn steps_chart<'a>(cx: &ViewCx<'a>, attempts: &[SolverAttempt]) -> Chart<'a> {
         let theme = cx.theme;
         let mut chart = Chart::new("steps", depth_axis(attempts), Axis::new("step h(\u{3c4})").log())
-            .empty(cx.why_nothing::<FlowAnswer>(EMPTY));
+            .empty(cx.empty_reason::<FlowAnswer>(EMPTY));
         let marks = |keep: &dyn Fn(&SolverAttempt) -> bool| -> Vec<[f64; 2]> {
             attempts.iter().filter(|a| keep(a)).map(|a| [a.t, a.h]).collect()
         };
@@ -56,13 +59,13 @@ fn depth_axis(attempts: &[SolverAttempt]) -> Axis {
 }
 
 /// The solve shown, if it has any attempts.
-fn shown<'a>(cx: &ViewCx<'a>) -> Option<SolveSummary<'a>> {
+fn shown_solve<'a>(cx: &ViewCx<'a>) -> Option<SolveSummary<'a>> {
     let FlowAnswer { trace, solver, .. } = Answer::in_focus(cx)?.value;
     (!trace.attempts.is_empty()).then_some(SolveSummary { trace, solver })
 }
 
 impl PanelView for Solver {
-    const LOW: f32 = 230.0;
+    const MIN_HEIGHT_FOR_ALL: f32 = 230.0;
     const SPACING: Vec2 = vec2(8.0, 4.0);
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
@@ -70,17 +73,17 @@ impl PanelView for Solver {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let Some(SolveSummary { trace, .. }) = shown(cx) else { return vec![] };
+        let Some(SolveSummary { trace, .. }) = shown_solve(cx) else { return vec![] };
         let attempts = &trace.attempts;
         vec![Panel::new(Self::steps_chart(cx, attempts), 0.58), Panel::new(Self::errors_chart(cx, attempts), 0.42)]
     }
 
-    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
-        cx.why_nothing::<FlowAnswer>(EMPTY)
+    fn empty_reason(&self, cx: &ViewCx<'_>) -> String {
+        cx.empty_reason::<FlowAnswer>(EMPTY)
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let Some(account) = shown(cx) else { return };
+        let Some(account) = shown_solve(cx) else { return };
         let trace = account.trace;
         let figures = format!(
             "NFE {}  h_init {}  steps {}  rejected {}  capped {}",
@@ -94,15 +97,16 @@ impl PanelView for Solver {
     }
 
     fn height_below(&self, ui: &Ui, cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
-        let Some(account) = shown(cx) else { return 0.0 };
+        let Some(account) = shown_solve(cx) else { return 0.0 };
         let words = account.sentences().join(" ");
-        let height = note_height(ui, &words, room.x) + 6.0 + if account.cost().is_some() { STRIP + 4.0 } else { 0.0 };
+        let strip = if account.cost().is_some() { STRIP_HEIGHT + 4.0 } else { 0.0 };
+        let height = note_height(ui, &words, room.x) + 6.0 + strip;
         // Small tiles keep the charts: the words are in the table and the tooltip of the tile.
         if room.y - height > 120.0 { height } else { 0.0 }
     }
 
     fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {
-        let Some(account) = shown(cx) else { return };
+        let Some(account) = shown_solve(cx) else { return };
         account.strip_ui(ui, cx.theme);
         note_ui(ui, cx.theme, account.sentences().join(" "));
     }
@@ -121,7 +125,7 @@ impl PanelView for Solver {
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
-        let attempts = &shown(cx)?.trace.attempts;
+        let attempts = &shown_solve(cx)?.trace.attempts;
         let mut table = Table::new(["attempt", "tau", "h", "error_over_tolerance", "accepted", "growth_capped"]);
         for (i, a) in attempts.iter().enumerate() {
             let error = optional_field(a.error.is_finite().then_some(a.error));
@@ -132,19 +136,9 @@ impl PanelView for Solver {
 }
 
 /// Height of the strip, points.
-const STRIP: f32 = 54.0;
+const STRIP_HEIGHT: f32 = 54.0;
 /// The bound is shown for up to this many steps; a first step below a hundred-millionth is not met in practice.
 const MAX_STEPS: u32 = 8;
-
-/// The least first step to reach the end, depth 1, in `steps` steps, each ten times the last: h (10^k - 1) / 9 >= 1.
-pub fn min_first_step(steps: u32) -> f64 {
-    9.0 / (10f64.powi(steps as i32) - 1.0)
-}
-
-/// The least number of steps from a first step of length `h`, if no error shortens one.
-fn min_steps(h: f64) -> u32 {
-    (1..=MAX_STEPS).find(|k| h >= min_first_step(*k)).unwrap_or(MAX_STEPS + 1)
-}
 
 /// A solve that is explained: what its solver did.
 struct SolveSummary<'a> {
@@ -156,6 +150,11 @@ impl SolveSummary<'_> {
     /// The number of evaluations per step and the solver's order p; `None` for a fixed step size.
     fn cost(&self) -> Option<(u32, i32)> {
         self.solver.is_adaptive.then_some((self.solver.evaluations_per_step, self.solver.order as i32))
+    }
+
+    /// The least number of steps if no error shortens one, up to one more than the bound is shown for.
+    fn min_steps(&self) -> u32 {
+        min_steps(self.trace.h_init).min(MAX_STEPS + 1)
     }
 
     /// The explanation, one sentence per line.
@@ -176,7 +175,7 @@ impl SolveSummary<'_> {
         if !(h_init.is_finite() && h_init > 0.0) {
             return all;
         }
-        let min = min_steps(h_init);
+        let min = self.min_steps();
         let begun = format!("The first step is {}.", value_label(h_init));
         let forced = format!("A step is at most ten times the one before, so {min} are needed even without any error");
         all.push(match (accepted as u32).checked_sub(min) {
@@ -225,7 +224,7 @@ impl SolveSummary<'_> {
     fn strip_ui(&self, ui: &mut Ui, theme: &Theme) {
         let h_init = self.trace.h_init;
         let Some((each, _)) = self.cost().filter(|_| h_init > 0.0 && h_init.is_finite()) else { return };
-        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), STRIP), Sense::hover());
+        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), STRIP_HEIGHT), Sense::hover());
         let painter = ui.painter_at(rect);
         let lowest = h_init.clamp(1e-9, 1e-3).log10().floor();
         let across = |h: f64| {
@@ -233,7 +232,7 @@ impl SolveSummary<'_> {
             rect.left() + 8.0 + share.clamp(0.0, 1.0) as f32 * (rect.width() - 16.0)
         };
         let (top, foot) = (rect.top() + 18.0, rect.top() + 36.0);
-        let here = min_steps(h_init);
+        let here = self.min_steps();
         for k in 1..=MAX_STEPS + 1 {
             let left = if k > MAX_STEPS { across(10f64.powf(lowest)) } else { across(min_first_step(k)) };
             let right = if k == 1 { across(10f64.powf(0.3)) } else { across(min_first_step(k - 1)) };
@@ -271,19 +270,6 @@ impl SolveSummary<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn min_first_steps_reach_the_end_by_tenfold_growth() {
-        assert_eq!((min_first_step(1), min_first_step(2)), (1.0, 1.0 / 11.0));
-        for k in 1..=6 {
-            let reach = |h: f64, n: u32| (0..n).map(|i| h * 10f64.powi(i as i32)).sum::<f64>();
-            assert!(reach(min_first_step(k) * 1.000_001, k) > 1.0 && reach(min_first_step(k) * 0.999_999, k) < 1.0);
-            assert_eq!(
-                (min_steps(min_first_step(k) * 1.000_001), min_steps(min_first_step(k) * 0.999_999)),
-                (k, k + 1)
-            );
-        }
-    }
 
     /// The source's own jump: dopri5 goes from 14 to 20 when max(d1, d2) passes 1610.5.
     #[test]

@@ -7,7 +7,7 @@ use super::{
     EMPTY,
     answer::{Answer, SPACE},
     motion::Motion,
-    pad::{MAX_CONTROL, Pad, control_text, name_of, tidy},
+    pad::{MAX_CONTROL, Pad, control_text, name_of, round_control},
     settings::{ALPHA, CONTROLS, FlowSettings, PLANE_CONTROLS, PROMPT, U, field_ui, keep_fresh, solver_ui},
 };
 use crate::ui::views::prelude::*;
@@ -29,13 +29,13 @@ const UNTRAINED_TIP: &str = "Enters the field as a trained control does, by W_u 
 
 /// Width from which controls and answer are side by side, points.
 const WIDE_WIDTH: f32 = 640.0;
-const PAD: f32 = 120.0;
+const MIN_PAD_SIZE: f32 = 120.0;
 /// Side of the pad in narrow tiles, and the width below which a tile is narrow, points.
 const SMALL_PAD: (f32, f32) = (88.0, 320.0);
 /// A tile lower than this has the sliders beside the answer, points.
 const LOW_HEIGHT: f32 = 400.0;
 /// Width of the sliders there: a share, and at least this many points.
-const SLIDERS: (f32, f32) = (0.42, 168.0);
+const SLIDER_WIDTH: (f32, f32) = (0.42, 168.0);
 
 /// True if the flow is that of a vector field over the plane, which predicts no tokens.
 fn is_plane(cx: &ViewCx<'_>) -> bool {
@@ -43,18 +43,18 @@ fn is_plane(cx: &ViewCx<'_>) -> bool {
 }
 
 /// The number of dials: two for a field over the plane, where they are the components of a wind.
-fn dials(cx: &ViewCx<'_>) -> usize {
+fn dial_count(cx: &ViewCx<'_>) -> usize {
     if is_plane(cx) { 2 } else { U.len() }
 }
 
 impl SteerView {
     fn dials_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let side = if ui.available_width() < SMALL_PAD.1 { SMALL_PAD.0 } else { PAD };
+        let side = if ui.available_width() < SMALL_PAD.1 { SMALL_PAD.0 } else { MIN_PAD_SIZE };
         ui.horizontal_top(|ui| {
             ui.vertical(|ui| self.pad_ui(ui, cx, side));
             ui.vertical(|ui| self.sliders_ui(ui, cx));
         });
-        self.motion.ui(ui, cx, dials(cx));
+        self.motion.ui(ui, cx, dial_count(cx));
     }
 
     fn pad_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, side: f32) {
@@ -80,7 +80,7 @@ impl SteerView {
         let (u, plane) = (FlowSettings::u(cx), is_plane(cx));
         let trained = Answer::in_focus(cx).map(|a| a.trained_controls());
         ui.spacing_mut().item_spacing.y = 5.0;
-        for (dim, value) in u.into_iter().enumerate().take(dials(cx)) {
+        for (dim, value) in u.into_iter().enumerate().take(dial_count(cx)) {
             let tip = match (plane, trained) {
                 (true, _) => "A steady wind over the plane, the same at every place and time.",
                 (_, Some(n)) if dim < n => TRAINED_TIP,
@@ -116,9 +116,9 @@ impl SteerView {
         });
     }
 
-    /// The sliders beside what they do, so that both are in sight in a low tile; the other dials below.
+    /// In a low tile the sliders are beside their effect, so that both are visible, and the other dials are below.
     fn low_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, answer: Option<Answer<'_>>) {
-        let left = (ui.available_width() * SLIDERS.0).max(SLIDERS.1);
+        let left = (ui.available_width() * SLIDER_WIDTH.0).max(SLIDER_WIDTH.1);
         ui.horizontal_top(|ui| {
             ui.allocate_ui_with_layout(vec2(left, 0.0), Layout::top_down(Align::Min), |ui| {
                 ui.set_width(left);
@@ -128,8 +128,8 @@ impl SteerView {
         });
         cx.dials_ui(ui, |ui, cx| {
             self.prompt_ui(ui, cx);
-            ui.vertical(|ui| self.pad_ui(ui, cx, PAD));
-            self.motion.ui(ui, cx, dials(cx));
+            ui.vertical(|ui| self.pad_ui(ui, cx, MIN_PAD_SIZE));
+            self.motion.ui(ui, cx, dial_count(cx));
         });
     }
 
@@ -251,13 +251,13 @@ fn slider_ui(ui: &mut Ui, name: &str, value: f64, range: std::ops::RangeInclusiv
             .update_while_editing(false);
         ui.add(slider).labelled_by(label.id).on_hover_text(tip).changed()
     });
-    (changed.inner && v != value).then(|| tidy(v))
+    (changed.inner && v != value).then(|| round_control(v))
 }
 
 /// The answers beside the dials, or the reason why there are none.
 fn answers_or_why_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, answer: Option<Answer<'_>>) {
     let Some(answer) = answer else {
-        let words = RichText::new(cx.why_nothing::<FlowAnswer>(EMPTY)).color(cx.theme.secondary);
+        let words = RichText::new(cx.empty_reason::<FlowAnswer>(EMPTY)).color(cx.theme.secondary);
         ui.add(Label::new(words).wrap());
         return;
     };
@@ -321,7 +321,7 @@ impl View for SteerView {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.motion.drive(ui, cx);
-        self.pad.learn(cx);
+        self.pad.remember_answer(cx);
         let answer = Answer::in_focus(cx);
         let is_plane = is_plane(cx);
         let has_dials = answer.is_some() || cx.has_controls && cx.can_ask();

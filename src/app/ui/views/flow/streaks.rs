@@ -33,7 +33,7 @@ const BACKGROUNDS: [(Background, &str, &str); 3] = [
 
 impl Background {
     /// The default background: it flows, unless the processor has to draw it.
-    pub fn usual(ui: &Ui) -> Self {
+    pub fn default_for(ui: &Ui) -> Self {
         let software = gpu::target(ui.ctx()).is_none_or(|t| t.software);
         if software { Background::Still } else { Background::Flowing }
     }

@@ -68,7 +68,7 @@ impl Sweep {
         self.ask(cx, kind, 1);
     }
 
-    /// Forgets what was measured since the beginning, and what may still come.
+    /// Drops the points measured since the sweep began, and ignores answers that are still to come.
     fn cancel(&mut self, cx: &ViewCx<'_>, kind: usize) {
         self.running = None;
         self.dropped[kind] = cx.questions.last_number();
@@ -114,8 +114,8 @@ impl Sweep {
         }
     }
 
-    /// Chooses what is shown: all that was measured by the shown step, and the sweep that is in progress. Its kind is the
-    /// first of them until the user chooses another.
+    /// Chooses the sweeps to show: those measured by the shown step, and the one in progress. The first of them decides
+    /// the kind until the user chooses another.
     fn show_step(&mut self, cx: &ViewCx<'_>) {
         for (kind, shown) in self.shown.iter_mut().enumerate() {
             let is_running = self.running.is_some_and(|r| r.kind == kind);
@@ -128,8 +128,8 @@ impl Sweep {
         }
     }
 
-    /// Notes the question of the shown sweep with the dials as they are, where it is another one. The followed token makes no
-    /// difference to a sweep, nor the first control to one that ranges over it.
+    /// Marks the shown sweep as the answer to another question if it was asked with other dials. The followed token
+    /// makes no difference to a sweep, nor does the first control to one that varies it.
     fn compare(&self, cx: &mut ViewCx<'_>) {
         let Some(shown) = &self.shown[self.kind] else { return };
         let read = |args: &Args| FlowSweepArgs::from_args(args).ok();
@@ -175,7 +175,7 @@ impl Sweep {
         let kind = &KINDS[self.kind];
         let demand = format!("{} Press Measure; it goes on in the background.", kind.about);
         let hint = format!("{} Press Space to begin a run, then Measure.", kind.about);
-        let empty = if cx.can_ask() { demand } else { (kind.why_nothing)(cx, &hint, &demand) };
+        let empty = if cx.can_ask() { demand } else { (kind.empty_reason)(cx, &hint, &demand) };
         let mut chart = (kind.chart)(self.payload(self.kind), cx.theme).empty(empty);
         if chart.x.label == CONTROL {
             let u0 = U[0].value(cx);

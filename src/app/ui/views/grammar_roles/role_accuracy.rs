@@ -6,11 +6,11 @@ use crate::{
 };
 
 /// Height of a role's row, and of the axis above, points.
-const ROW: f32 = 15.0;
-const AXIS: f32 = 18.0;
-const LEGEND: f32 = 18.0;
+const ROW_HEIGHT: f32 = 15.0;
+const AXIS_HEIGHT: f32 = 18.0;
+const LEGEND_HEIGHT: f32 = 18.0;
 const GAP: f32 = 24.0;
-const MARK: f32 = 3.5;
+const MARK_RADIUS: f32 = 3.5;
 
 #[derive(Default)]
 pub struct RoleAccuracyView {
@@ -32,7 +32,7 @@ struct AccuracyEntry<'a> {
     label: String,
     colour: Color32,
     sign: Marker,
-    /// Within, and in transfer.
+    /// The counts within the vocabulary of training, and in transfer to new words.
     counts: [&'a RoleCounts; 2],
 }
 
@@ -48,14 +48,14 @@ fn reads_features(measured: &RoleAccuracy) -> bool {
 }
 
 /// The measurement of the variant in focus if it has one, else that of the first variant that has.
-fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, RoleAccuracy>> {
+fn shown_measurement<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, RoleAccuracy>> {
     cx.in_focus(|v| cx.newest::<RoleAccuracy>(v).filter(|m| reads_features(m.value))).map(|(_, m)| m)
 }
 
 /// The measurement whose roles are shown: that of a tagger where no features were measured.
 fn accuracy<'a>(cx: &ViewCx<'a>) -> Option<&'a RoleAccuracy> {
     let any = || (0..cx.mirror.variants().len()).find_map(|v| cx.newest::<RoleAccuracy>(v));
-    shown(cx).or_else(any).map(|m| m.value)
+    shown_measurement(cx).or_else(any).map(|m| m.value)
 }
 
 fn tests(cx: &ViewCx<'_>) -> [&'static str; 2] {
@@ -71,10 +71,10 @@ impl RoleAccuracyView {
     fn entries<'a>(&self, cx: &ViewCx<'a>) -> Vec<AccuracyEntry<'a>> {
         let mut entries = vec![];
         let counts = |r: &'a RoleRepresentation| [if self.only_new { &r.within_new } else { &r.within }, &r.transfer];
-        if let Some(found) = shown(cx) {
+        if let Some(found) = shown_measurement(cx) {
             for (features, label, colour, sign) in [
                 (RoleFeatures::Activation, "activation", cx.theme.secondary, Marker::Ring),
-                (RoleFeatures::Traces, "traces", cx.theme.trace(1), Marker::Diamond),
+                (RoleFeatures::Traces, "traces", cx.theme.trace_colour(1), Marker::Diamond),
                 (RoleFeatures::Both, "both", cx.theme.text, Marker::Disc),
             ] {
                 let Some(representation) = found.value.by_features(features, 0).filter(|r| r.finite) else { continue };
@@ -115,7 +115,7 @@ impl RoleAccuracyView {
     fn variants_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let has_features = |v: &usize| cx.newest::<RoleAccuracy>(*v).is_some_and(|m| reads_features(m.value));
         let variants: Vec<usize> = (0..cx.mirror.variants().len()).filter(has_features).collect();
-        let Some(shown) = shown(cx).map(|m| m.variant).filter(|_| variants.len() > 1) else { return };
+        let Some(shown) = shown_measurement(cx).map(|m| m.variant).filter(|_| variants.len() > 1) else { return };
         let (mirror, mut chosen) = (cx.mirror, shown);
         let choices = variants.into_iter().map(|v| (v, mirror.variant_label(v)));
         let tip = "Whose features are shown. Taggers are always there.";
@@ -145,14 +145,14 @@ impl RoleAccuracyView {
         let width = ui.available_width();
         let panels = if width > names + 300.0 { 2 } else { 1 };
         let places = legend_places(ui, entries, width);
-        let legend_height = places.last().map_or(0.0, |place| place.y) + LEGEND;
-        let head = legend_height + AXIS;
-        let row = ((ui.available_height() - head - 4.0) / rows.len() as f32).clamp(ROW, 26.0);
+        let legend_height = places.last().map_or(0.0, |place| place.y) + LEGEND_HEIGHT;
+        let head = legend_height + AXIS_HEIGHT;
+        let row = ((ui.available_height() - head - 4.0) / rows.len() as f32).clamp(ROW_HEIGHT, 26.0);
         plot::rows_ui(ui, ScrollArea::vertical().auto_shrink([false, false]), |ui| {
             let (rect, response, painter) =
                 canvas_ui(ui, vec2(width, head + row * rows.len() as f32), Sense::hover(), "accuracy by role");
             for (entry, place) in entries.iter().zip(&places) {
-                let at = rect.min + *place + vec2(0.0, LEGEND / 2.0);
+                let at = rect.min + *place + vec2(0.0, LEGEND_HEIGHT / 2.0);
                 draw_sign(&painter, entry, at + vec2(6.0, 0.0));
                 painter.text(at + vec2(14.0, 0.0), Align2::LEFT_CENTER, &entry.label, theme::small(), theme.text);
             }
@@ -160,11 +160,11 @@ impl RoleAccuracyView {
             let one = (width - names - GAP * panels as f32) / panels as f32;
             for (panel, test) in tests.into_iter().enumerate().take(panels) {
                 let left = rect.left() + names + panel as f32 * (one + GAP);
-                let size = vec2(one - 2.0 * MARK, rect.bottom() - below);
-                let plot = Rect::from_min_size(pos2(left + MARK, below), size);
+                let size = vec2(one - 2.0 * MARK_RADIUS, rect.bottom() - below);
+                let plot = Rect::from_min_size(pos2(left + MARK_RADIUS, below), size);
                 draw_axis(&painter, theme, plot, test);
                 for (i, item) in rows.iter().enumerate() {
-                    let y = plot.top() + AXIS + row * (i as f32 + 0.5);
+                    let y = plot.top() + AXIS_HEIGHT + row * (i as f32 + 0.5);
                     for (k, entry) in entries.iter().enumerate() {
                         let apart = (k as f32 - (entries.len() as f32 - 1.0) / 2.0) * (row - 6.0).max(2.0)
                             / entries.len() as f32;
@@ -174,14 +174,14 @@ impl RoleAccuracyView {
                 }
             }
             for (i, item) in rows.iter().enumerate() {
-                let y = below + AXIS + row * (i as f32 + 0.5);
+                let y = below + AXIS_HEIGHT + row * (i as f32 + 0.5);
                 let at = pos2(rect.left() + names - 10.0, y);
                 painter.text(at, Align2::RIGHT_CENTER, &item.name, theme::small(), item.colour);
                 if i > 0 && item.roles.len() == 1 && rows[i - 1].roles.len() > 1 {
                     painter.hline(rect.x_range(), y - row / 2.0, Stroke::new(1.0, theme.line));
                 }
             }
-            let under = response.hover_pos().map(|p| ((p.y - below - AXIS) / row).floor());
+            let under = response.hover_pos().map(|p| ((p.y - below - AXIS_HEIGHT) / row).floor());
             if let Some(item) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
                 response.on_hover_text_at_pointer(row_text(item, tests, entries));
             }
@@ -195,7 +195,7 @@ fn legend_places(ui: &Ui, entries: &[AccuracyEntry<'_>], width: f32) -> Vec<Vec2
     let place = |entry: &AccuracyEntry<'_>| {
         let wide = note_width(ui.painter(), &entry.label) + 30.0;
         if next.x + wide > width && next.x > 0.0 {
-            next = vec2(0.0, next.y + LEGEND);
+            next = vec2(0.0, next.y + LEGEND_HEIGHT);
         }
         let here = next;
         next.x += wide;
@@ -208,9 +208,9 @@ fn draw_axis(painter: &Painter, theme: &Theme, plot: Rect, title: &str) {
     let draw_text = |at: Pos2, align, text: &str, colour| _ = painter.text(at, align, text, theme::small(), colour);
     for share in [0.0f32, 0.25, 0.5, 0.75, 1.0] {
         let x = plot.left() + share * plot.width();
-        painter.vline(x, plot.top() + AXIS - 2.0..=plot.bottom(), Stroke::new(1.0, theme.line));
+        painter.vline(x, plot.top() + AXIS_HEIGHT - 2.0..=plot.bottom(), Stroke::new(1.0, theme.line));
     }
-    let y = plot.top() + AXIS / 2.0 - 1.0;
+    let y = plot.top() + AXIS_HEIGHT / 2.0 - 1.0;
     draw_text(pos2(plot.left(), y), Align2::LEFT_CENTER, "0", theme.secondary);
     draw_text(pos2(plot.right(), y), Align2::RIGHT_CENTER, "1", theme.secondary);
     draw_text(pos2(plot.center().x, y), Align2::CENTER_CENTER, title, theme.text);
@@ -229,15 +229,15 @@ fn draw_share(painter: &Painter, entry: &AccuracyEntry<'_>, (right, total): (f64
 fn draw_sign(painter: &Painter, entry: &AccuracyEntry<'_>, at: Pos2) {
     let stroke = Stroke::new(1.5, entry.colour);
     match entry.sign {
-        Marker::Ring => painter.circle_stroke(at, MARK - 0.5, stroke),
-        Marker::Disc => painter.circle_filled(at, MARK, entry.colour),
+        Marker::Ring => painter.circle_stroke(at, MARK_RADIUS - 0.5, stroke),
+        Marker::Disc => painter.circle_filled(at, MARK_RADIUS, entry.colour),
         Marker::Diamond => {
             let corners = [vec2(0.0, -1.0), vec2(1.0, 0.0), vec2(0.0, 1.0), vec2(-1.0, 0.0)];
-            let points = corners.map(|c: Vec2| at + c * (MARK + 0.5)).to_vec();
+            let points = corners.map(|c: Vec2| at + c * (MARK_RADIUS + 0.5)).to_vec();
             painter.add(Shape::convex_polygon(points, entry.colour, Stroke::NONE))
         }
         Marker::Cross => {
-            let d = vec2(MARK - 0.5, MARK - 0.5);
+            let d = vec2(MARK_RADIUS - 0.5, MARK_RADIUS - 0.5);
             painter.line_segment([at - d, at + d], stroke);
             painter.line_segment([at + vec2(d.x, -d.y), at + vec2(-d.x, d.y)], stroke)
         }
@@ -262,7 +262,7 @@ fn row_text(row: &RoleRow, tests: [&str; 2], entries: &[AccuracyEntry<'_>]) -> S
 
 impl View for RoleAccuracyView {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let (variant, shown) = (Some(cx.selection.variant), shown(cx).map(|m| m.sample));
+        let (variant, shown) = (Some(cx.selection.variant), shown_measurement(cx).map(|m| m.sample));
         cx.shows_question::<RoleAccuracy>(variant, &args(cx), shown);
     }
 
@@ -270,7 +270,7 @@ impl View for RoleAccuracyView {
         cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
         let (rows, entries) = (Self::rows(cx), self.entries(cx));
         if rows.is_empty() || entries.is_empty() {
-            let why = cx.why_nothing_before_asking::<RoleAccuracy>(
+            let why = cx.empty_reason_before_asking::<RoleAccuracy>(
                 "Not measured yet. A run asks at its first step and at the end of its pass over the sentences: press Space.",
                 "Not measured yet: press Measure now.",
             );
@@ -281,7 +281,7 @@ impl View for RoleAccuracyView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(found) = shown(cx) else { return cx.subtitle("which role each word has") };
+        let Some(found) = shown_measurement(cx) else { return cx.subtitle("which role each word has") };
         let label = cx.mirror.variant_label(found.variant);
         let rank = found.value.ranks.first().map_or(String::new(), |r| {
             format!(" \u{b7} feedforward weights of the lowest level: effective rank {r:.1}")

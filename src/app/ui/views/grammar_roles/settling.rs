@@ -5,17 +5,17 @@
 mod drawing;
 
 use crate::{labs::grammar_roles::settings::GrammarSettings, ui::views::prelude::*};
-use drawing::{ReadingPosition, Scene, Stage};
+use drawing::{CanvasLayout, ReadingPosition, Scene};
 
 /// Seconds a sweep while it plays.
 const SWEEP_TIME: f64 = 0.35;
 /// Steps after which a running network is asked again.
 const ASK_INTERVAL: u64 = 10;
 const MIN_SIZE: Vec2 = vec2(300.0, 220.0);
-const CANVAS: &str = "settling of a sentence";
+const CANVAS_ID: &str = "settling of a sentence";
 
 /// Sentences that can be browsed, by name.
-const SETS: [(SettlingSet, &str); 4] = [
+const SENTENCE_SETS: [(SettlingSet, &str); 4] = [
     (SettlingSet::Within, "held-out"),
     (SettlingSet::Transfer, "other words"),
     (SettlingSet::Train, "training"),
@@ -26,7 +26,7 @@ const SETS: [(SettlingSet, &str); 4] = [
 pub struct SettlingView {
     playhead: Playhead,
     /// A sentence of a set, or a typed one.
-    asked: SettlingArgs,
+    raw_args: SettlingArgs,
     /// Place in (word, sweep) order of reading; the end while `None`.
     cursor: Option<usize>,
 }
@@ -38,16 +38,16 @@ fn is_named(cx: &ViewCx<'_>, key: &str) -> bool {
 
 impl SettlingView {
     fn args(&self) -> SettlingArgs {
-        SettlingArgs { text: self.asked.text.trim().to_owned(), ..self.asked.clone() }
+        SettlingArgs { text: self.raw_args.text.trim().to_owned(), ..self.raw_args.clone() }
     }
 
     /// The last place in the order of reading.
-    fn last(found: &Measured<'_, Settling>) -> usize {
+    fn last_position(found: &Measured<'_, Settling>) -> usize {
         (found.sample.tokens.len() * found.value.sweeps).max(1) - 1
     }
 
     fn position(&self, found: &Measured<'_, Settling>) -> ReadingPosition {
-        let (last, sweeps) = (Self::last(found), found.value.sweeps.max(1));
+        let (last, sweeps) = (Self::last_position(found), found.value.sweeps.max(1));
         let at = self.cursor.unwrap_or(last).min(last);
         let (read, sweep) = (at / sweeps, at % sweeps);
         let word = if found.value.from_right { found.sample.tokens.len().saturating_sub(1 + read) } else { read };
@@ -57,23 +57,24 @@ impl SettlingView {
     /// Chooses the sentence and the direction of reading.
     fn sentence_ui(&mut self, ui: &mut Ui, sets: &[(SettlingSet, &str)]) {
         ui.horizontal(|ui| {
-            let browsing = self.asked.text.trim().is_empty();
+            let browsing = self.raw_args.text.trim().is_empty();
             ui.add_enabled_ui(browsing, |ui| {
-                let shown = SETS.iter().find(|(set, _)| *set == self.asked.set).map_or("", |(_, name)| name);
+                let chosen = SENTENCE_SETS.iter().find(|(set, _)| *set == self.raw_args.set);
+                let shown = chosen.map_or("", |(_, name)| name);
                 let sets = sets.iter().copied();
-                choice_menu(ui, shown, &mut self.asked.set, sets, "Which sentences are browsed.");
+                choice_menu(ui, shown, &mut self.raw_args.set, sets, "Which sentences are browsed.");
                 if ui.button("\u{2039}").on_hover_text("The previous sentence.").clicked() {
-                    (self.asked.sentence, self.cursor) = (self.asked.sentence.saturating_sub(1), None);
+                    (self.raw_args.sentence, self.cursor) = (self.raw_args.sentence.saturating_sub(1), None);
                 }
                 if ui.button("\u{203a}").on_hover_text("The next sentence.").clicked() {
-                    (self.asked.sentence, self.cursor) = (self.asked.sentence + 1, None);
+                    (self.raw_args.sentence, self.cursor) = (self.raw_args.sentence + 1, None);
                 }
             });
             let tip = "The other of the two hierarchies, which reads from right to left.";
-            ui.toggle_value(&mut self.asked.from_right, "read from the right").on_hover_text(tip);
+            ui.toggle_value(&mut self.raw_args.from_right, "read from the right").on_hover_text(tip);
         });
         let hint = "the big cat chases a dog";
-        if text_line(ui, &mut self.asked.text, "sentence", hint).changed() {
+        if text_line(ui, &mut self.raw_args.text, "sentence", hint).changed() {
             self.cursor = None;
         }
     }
@@ -88,15 +89,15 @@ impl PanelView for SettlingView {
         let Some(found) = cx.answered::<Settling>() else { return vec![] };
         let (theme, position) = (cx.theme, self.position(&found));
         let of_treebank = is_named(cx, GrammarSettings::treebank.name);
-        vec![Panel::canvas(CANVAS, move |ui, size| {
-            let (rect, response, painter) = canvas_ui(ui, size.max(MIN_SIZE), Sense::click_and_drag(), CANVAS);
-            let stage = Stage::new(rect, found.value, found.sample.tokens.len());
+        vec![Panel::canvas(CANVAS_ID, move |ui, size| {
+            let (rect, response, painter) = canvas_ui(ui, size.max(MIN_SIZE), Sense::click_and_drag(), CANVAS_ID);
+            let stage = CanvasLayout::new(rect, found.value, found.sample.tokens.len());
             Scene { painter, theme, stage, found, position, of_treebank }.show(response)
         })]
     }
 
-    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
-        cx.why_nothing::<Settling>("A sentence settles here word by word, as soon as there is a network: press Space.")
+    fn empty_reason(&self, cx: &ViewCx<'_>) -> String {
+        cx.empty_reason::<Settling>("A sentence settles here word by word, as soon as there is a network: press Space.")
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -107,7 +108,7 @@ impl PanelView for SettlingView {
             SettlingSet::Transfer => !has(GrammarSettings::treebank.name),
             SettlingSet::Within | SettlingSet::Train => true,
         };
-        let sets: Vec<_> = SETS.into_iter().filter(|(set, _)| is_there(set)).collect();
+        let sets: Vec<_> = SENTENCE_SETS.into_iter().filter(|(set, _)| is_there(set)).collect();
         self.sentence_ui(ui, &sets);
         if self.args() != asked {
             // another question is put in the next frame
@@ -116,14 +117,14 @@ impl PanelView for SettlingView {
         let Some(found) = cx.answered::<Settling>() else { return };
         let sweeps = found.value.sweeps.max(1);
         let name = |at: usize| format!("word {}, sweep {}", at / sweeps + 1, at % sweeps + 1);
-        self.playhead.ui(ui, "sweep", SWEEP_TIME, &mut self.cursor, Self::last(&found), Some(&name));
+        self.playhead.ui(ui, "sweep", SWEEP_TIME, &mut self.cursor, Self::last_position(&found), Some(&name));
     }
 
     fn canvas_pointed(&mut self, cx: &mut ViewCx<'_>, on: &Response) {
         let Some(Measured { sample, value, .. }) = cx.answered::<Settling>() else { return };
         let (words, pointer) = (sample.tokens.len(), on.interact_pointer_pos());
         let pointer = pointer.filter(|_| on.clicked() || on.dragged());
-        if let Some(word) = pointer.and_then(|p| Stage::new(on.rect, value, words).word_at(p, words)) {
+        if let Some(word) = pointer.and_then(|p| CanvasLayout::new(on.rect, value, words).word_at(p, words)) {
             let read = if value.from_right { words - 1 - word } else { word };
             self.cursor = Some((read + 1) * value.sweeps.max(1) - 1);
             self.playhead.stop();

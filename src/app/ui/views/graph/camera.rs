@@ -5,15 +5,15 @@ use crate::{analysis::layout::bounds, gpu::graph, ui::views::prelude::*};
 /// Points free at the rims when everything is seen.
 pub const MARGIN: f32 = 28.0;
 /// The range of magnifications relative to the whole picture.
-const ZOOM: (f32, f32) = (0.3, 60.0);
+const ZOOM_RANGE: (f32, f32) = (0.3, 60.0);
 
 /// A graph that has left its legend some room leaves it while it is at least this share as large as in the whole canvas.
-const MIN_SHARE: f32 = 0.9;
+const MIN_VISIBLE_SHARE: f32 = 0.9;
 
 /// The user's choice; `None` shows everything.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Camera {
-    chosen: Option<Window>,
+    window: Option<Window>,
 }
 
 /// Maps the plane to the screen.
@@ -25,7 +25,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Everything within `rect`.
+    /// The window that shows all positions within `rect`.
     pub fn around(places: &[[f32; 2]], rect: Rect) -> Self {
         let b = bounds(places);
         let extent = [b[2] - b[0], b[3] - b[1]].map(|v| v.max(1e-3));
@@ -38,7 +38,7 @@ impl Window {
         rect.center() + (Vec2::from(place) - Vec2::from(self.centre)) * self.scale
     }
 
-    pub fn place(&self, at: Pos2, rect: Rect) -> [f32; 2] {
+    pub fn layout_position(&self, at: Pos2, rect: Rect) -> [f32; 2] {
         (Vec2::from(self.centre) + (at - rect.center()) / self.scale).into()
     }
 
@@ -56,46 +56,46 @@ impl Window {
 
 impl Camera {
     pub fn is_fitted(&self) -> bool {
-        self.chosen.is_none()
+        self.window.is_none()
     }
 
     pub fn fit(&mut self) {
-        self.chosen = None;
+        self.window = None;
     }
 
     pub fn window(&self, places: &[[f32; 2]], rect: Rect) -> Window {
-        self.chosen.unwrap_or_else(|| Window::around(places, rect))
+        self.window.unwrap_or_else(|| Window::around(places, rect))
     }
 
     /// The camera in the form that the shader takes.
     pub fn for_picture(&self) -> graph::Camera {
-        let chosen = self.chosen.map(|w| graph::Camera::At { centre: w.centre, scale: w.scale });
+        let chosen = self.window.map(|w| graph::Camera::At { centre: w.centre, scale: w.scale });
         chosen.unwrap_or(graph::Camera::Fit { margin: MARGIN })
     }
 
     /// The magnification relative to the view of everything.
     pub fn zoom(&self, places: &[[f32; 2]], rect: Rect) -> f32 {
-        self.chosen.map_or(1.0, |w| w.scale / Window::around(places, rect).scale)
+        self.window.map_or(1.0, |w| w.scale / Window::around(places, rect).scale)
     }
 
-    /// Nearer or further, with what is under `about` staying there.
+    /// Zooms by `factor` and keeps the point under `about` at its position.
     pub fn zoom_by(&mut self, factor: f32, about: Pos2, places: &[[f32; 2]], rect: Rect) {
         let (window, whole) = (self.window(places, rect), Window::around(places, rect).scale);
-        let scale = (window.scale * factor).clamp(whole * ZOOM.0, whole * ZOOM.1);
-        let centre = Vec2::from(window.place(about, rect)) - (about - rect.center()) / scale;
-        self.chosen = Some(Window { centre: centre.into(), scale });
+        let scale = (window.scale * factor).clamp(whole * ZOOM_RANGE.0, whole * ZOOM_RANGE.1);
+        let centre = Vec2::from(window.layout_position(about, rect)) - (about - rect.center()) / scale;
+        self.window = Some(Window { centre: centre.into(), scale });
     }
 
     pub fn pan(&mut self, by: Vec2, places: &[[f32; 2]], rect: Rect) {
         let window = self.window(places, rect);
         let centre = Vec2::from(window.centre) - by / window.scale;
-        self.chosen = Some(Window { centre: centre.into(), ..window });
+        self.window = Some(Window { centre: centre.into(), ..window });
     }
 
     /// Brings a place into the middle, near enough for its neighbours to be distinguished.
     pub fn go_to(&mut self, place: [f32; 2], places: &[[f32; 2]], rect: Rect) {
         let scale = self.window(places, rect).scale.max(2.5 * Window::around(places, rect).scale);
-        self.chosen = Some(Window { centre: place, scale });
+        self.window = Some(Window { centre: place, scale });
     }
 }
 
@@ -103,7 +103,7 @@ impl Camera {
 /// need not lie over a node. `is_left`: the legend has its room already, so that a graph that moves does not jump.
 pub fn leaves_legend_room(places: &[[f32; 2]], whole: Rect, above: Rect, is_left: bool) -> bool {
     let scale = |rect| Window::around(places, rect).scale;
-    scale(above) >= scale(whole) * if is_left { MIN_SHARE } else { 1.0 }
+    scale(above) >= scale(whole) * if is_left { MIN_VISIBLE_SHARE } else { 1.0 }
 }
 
 /// The distance beside a disc at which the pointer still hits it, points.
@@ -122,7 +122,7 @@ mod tests {
         for p in PLACES {
             let at = window.at(p, SHEET);
             assert!(SHEET.shrink(MARGIN - 0.01).contains(at), "{at:?}");
-            let back = window.place(at, SHEET);
+            let back = window.layout_position(at, SHEET);
             assert!((back[0] - p[0]).abs() + (back[1] - p[1]).abs() < 1e-4);
         }
     }
@@ -143,13 +143,13 @@ mod tests {
     fn zoom_keeps_what_is_under_the_pointer() {
         let mut camera = Camera::default();
         let pointer = pos2(200.0, 120.0);
-        let before = camera.window(&PLACES, SHEET).place(pointer, SHEET);
+        let before = camera.window(&PLACES, SHEET).layout_position(pointer, SHEET);
         camera.zoom_by(3.0, pointer, &PLACES, SHEET);
-        let after = camera.window(&PLACES, SHEET).place(pointer, SHEET);
+        let after = camera.window(&PLACES, SHEET).layout_position(pointer, SHEET);
         assert!((before[0] - after[0]).abs() + (before[1] - after[1]).abs() < 1e-4);
         assert!((camera.zoom(&PLACES, SHEET) - 3.0).abs() < 1e-4 && !camera.is_fitted());
         camera.zoom_by(1e9, pointer, &PLACES, SHEET);
-        assert!(camera.zoom(&PLACES, SHEET) <= ZOOM.1 * 1.001);
+        assert!(camera.zoom(&PLACES, SHEET) <= ZOOM_RANGE.1 * 1.001);
         camera.fit();
         assert!(camera.is_fitted());
     }

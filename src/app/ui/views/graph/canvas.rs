@@ -14,7 +14,7 @@ use crate::{
 /// The distance that an arrow key pans the picture, points.
 const KEY_PAN: f32 = 40.0;
 /// The number of edges, the strongest ones, that a software adapter draws while something moves.
-const MOVING_EDGES: usize = 6_000;
+const MAX_MOVING_EDGES: usize = 6_000;
 /// Frames without motion after which all edges are drawn again.
 const REST_FRAMES: u8 = 2;
 /// Length of an arrowhead, points.
@@ -35,7 +35,7 @@ pub fn shape_of(network: &Network) -> GraphShape {
         nodes: (0..network.len()).map(node).collect(),
         springs: springs.ends.iter().map(|(to, strength)| Spring { to: *to, strength: *strength }).collect(),
         edges,
-        laws: Some(motion::laws(network)),
+        forces: Some(motion::forces(network)),
     }
 }
 
@@ -45,7 +45,7 @@ pub(super) fn radius(network: &Network, rect: Rect) -> f32 {
 }
 
 /// Opacity of an edge, chosen by the number of edges, so that they neither vanish nor cover the picture.
-pub(super) fn strength(network: &Network, rect: Rect) -> f32 {
+pub(super) fn edge_opacity(network: &Network, rect: Rect) -> f32 {
     let layers = 0.12 * network.edges.len() as f32 / rect.area().sqrt().max(1.0);
     (1.4 / (layers + 1.6)).clamp(0.03, 0.8)
 }
@@ -98,7 +98,7 @@ impl NeuronGraph {
         let zoom = self.camera.zoom(&self.motion.places, rect);
         let flat = |c: Color32| [c.r(), c.g(), c.b()];
         // Paint covers where light adds up.
-        let strength = strength(network, rect) * if theme.dark { 0.85 } else { 0.62 };
+        let strength = edge_opacity(network, rect) * if theme.dark { 0.85 } else { 0.62 };
         let look = GraphStyle {
             selected,
             radius_scale: node_scale(zoom),
@@ -133,7 +133,7 @@ impl NeuronGraph {
             camera: self.camera.for_picture(),
             look,
             edges: seen,
-            drawn: if target.software && !resting { MOVING_EDGES } else { usize::MAX },
+            drawn: if target.software && !resting { MAX_MOVING_EDGES } else { usize::MAX },
             node_positions: self.motion.node_positions.clone(),
         };
         let shape = graph.shape(rect, target).map_err(|e| e.to_string())?;
@@ -152,7 +152,7 @@ impl NeuronGraph {
             return;
         }
         let mut styles = node_style::node_styles(network, wanted, &self.palette, &inputs.0);
-        (0..).zip(&mut styles).for_each(|(node, style)| style.held = self.motion.holds(network, node));
+        (0..).zip(&mut styles).for_each(|(node, style)| style.held = self.motion.is_held(network, node));
         self.picture.styles = Arc::new(styles);
         self.picture.style_revision = unique();
         self.picture.styled_for = Some(inputs);
@@ -173,7 +173,7 @@ impl NeuronGraph {
         if response.dragged() {
             match self.motion.dragged.zip(response.interact_pointer_pos()) {
                 Some(((node, _), p)) => {
-                    let place = self.camera.window(&self.motion.places, rect).place(p, rect);
+                    let place = self.camera.window(&self.motion.places, rect).layout_position(p, rect);
                     self.motion.dragged = Some((node, place));
                     if let Some(slot) = self.motion.places.get_mut(node as usize) {
                         *slot = place;
@@ -195,13 +195,13 @@ impl NeuronGraph {
         if response.secondary_clicked()
             && let Some(node) = self.hovered
         {
-            cx.selection.neuron = network.name(node);
+            cx.selection.neuron = network.neuron_of(node);
         }
         if response.double_clicked() {
             self.camera.fit();
         } else if response.clicked() {
             response.request_focus();
-            let name = self.hovered.and_then(|node| network.name(node));
+            let name = self.hovered.and_then(|node| network.neuron_of(node));
             cx.selection.neuron = if name == cx.selection.neuron { None } else { name };
         }
         if response.has_focus() {
@@ -222,7 +222,7 @@ impl NeuronGraph {
         if by != Vec2::ZERO {
             self.camera.pan(by * KEY_PAN, &self.motion.places, rect);
         }
-        let pressed = |key: Key| plot::presses(ui, key);
+        let pressed = |key: Key| plot::count_presses(ui, key);
         let nearer = pressed(Key::Plus) + pressed(Key::Equals) - pressed(Key::Minus);
         if nearer != 0 {
             self.camera.zoom_by(1.25f32.powf(nearer as f32), rect.center(), &self.motion.places, rect);

@@ -142,7 +142,7 @@ impl NeuronGraph {
             let now = self.selected(cx);
             let at = self.found.iter().position(|n| Some(*n) == now).map_or(0, |i| (i + 1) % self.found.len());
             let node = self.found[at];
-            cx.selection.neuron = network.name(node);
+            cx.selection.neuron = network.neuron_of(node);
             if let Some(place) = self.motion.places.get(node as usize).copied() {
                 self.camera.go_to(place, &self.motion.places, canvas);
             }

@@ -15,13 +15,13 @@ use crate::ui::{
     views::prelude::*,
 };
 
-/// Points of a drawing.
-const SHEET: [f32; 2] = [1200.0, 900.0];
+/// Width and height of a drawing, points.
+const SHEET_SIZE: [f32; 2] = [1200.0, 900.0];
 /// More edges would make a file that few programs open; the strongest are drawn.
 const MAX_EDGES: usize = 20_000;
 /// Number of opacities in which edges of one colour are drawn.
-const STRENGTHS: f32 = 6.0;
-const ROW: f32 = 18.0;
+const OPACITY_LEVELS: f32 = 6.0;
+const ROW_HEIGHT: f32 = 18.0;
 
 impl NeuronGraph {
     /// `None` until there is a graph that has been laid out.
@@ -31,7 +31,7 @@ impl NeuronGraph {
         if places.len() != network.len() {
             return None;
         }
-        let sheet = Rect::from_min_size(pos2(0.0, 0.0), vec2(SHEET[0], SHEET[1]));
+        let sheet = Rect::from_min_size(pos2(0.0, 0.0), vec2(SHEET_SIZE[0], SHEET_SIZE[1]));
         let window = Window::around(places, sheet);
         let at = |node: u32| window.at(places[node as usize], sheet);
         let radius = canvas::radius(network, sheet);
@@ -41,7 +41,7 @@ impl NeuronGraph {
         svg.raw("<g fill=\"none\" stroke-width=\"0.9\">\n");
         let (edges, left_out) = edges(network, self.threshold, cx.theme.cool, &styles);
         for ((strength, colour), ends) in edges {
-            let share = canvas::strength(network, sheet) * strength as f32 / STRENGTHS;
+            let share = canvas::edge_opacity(network, sheet) * strength as f32 / OPACITY_LEVELS;
             let (mut heads, mut path) = (String::new(), String::new());
             let _ = write!(path, "<path stroke=\"{colour}\" stroke-opacity=\"{share:.3}\" d=\"");
             for (from, to) in ends {
@@ -93,9 +93,9 @@ impl NeuronGraph {
         if left_out > 0 {
             lines.push((None, format!("{} weaker edges are left out", grouped(left_out as u64))));
         }
-        let top = SHEET[1] - 12.0 - ROW * lines.len() as f32;
+        let top = SHEET_SIZE[1] - 12.0 - ROW_HEIGHT * lines.len() as f32;
         for (i, (colour, text)) in lines.iter().enumerate() {
-            let y = top + ROW * (i as f32 + 0.5);
+            let y = top + ROW_HEIGHT * (i as f32 + 0.5);
             if let Some(colour) = colour {
                 svg.circle(pos2(16.0, y), 4.5, Paint::fill(*colour));
             }
@@ -119,7 +119,7 @@ fn head(a: Pos2, b: Pos2, radius: f32) -> String {
     format!("<polygon points=\"{a:.1},{b:.1} {c:.1},{d:.1} {e:.1},{f:.1}\"/>")
 }
 
-/// The strongest edges by strength (1 to [`STRENGTHS`]) and colour, weak ones first, and how many are left
+/// The strongest edges by strength (1 to [`OPACITY_LEVELS`]) and colour, weak ones first, and how many are left
 /// out. An edge has the colour of where it begins, an inhibitory one that of inhibition.
 fn edges(network: &Network, threshold: f32, cool: Color32, styles: &[gpu::graph::NodeStyle]) -> (EdgeGroups, usize) {
     let mut all: Vec<_> = network.edges.iter().filter(|e| e.2 != 0.0 && e.2.abs() >= threshold).collect();
@@ -128,7 +128,7 @@ fn edges(network: &Network, threshold: f32, cool: Color32, styles: &[gpu::graph:
     let left_out = all.len().saturating_sub(MAX_EDGES);
     let mut of_kind = EdgeGroups::new();
     for (from, to, weight) in all.into_iter().take(MAX_EDGES) {
-        let strength = ((weight.abs() / strongest).sqrt() * STRENGTHS).ceil().clamp(1.0, STRENGTHS) as u32;
+        let strength = ((weight.abs() / strongest).sqrt() * OPACITY_LEVELS).ceil().clamp(1.0, OPACITY_LEVELS) as u32;
         let [r, g, b, _] = styles[*from as usize].colour;
         let colour = if *weight < 0.0 { cool } else { Color32::from_rgb(r, g, b) };
         of_kind.entry((strength, hex(colour))).or_default().push((*from, *to));

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Units of a file for a unit of the layout: what Gephi's nodes of size 1 to 10 are well seen at.
-const SCALE: f64 = 20.0;
+const FILE_SCALE: f64 = 20.0;
 
 impl NeuronGraph {
     pub(super) fn export_ui(&self, ui: &mut Ui, network: &Network, cx: &mut ViewCx<'_>) {
@@ -55,7 +55,7 @@ impl NeuronGraph {
             id,
             is_json_id: file.is_some_and(|file| file.are_ids_numbers),
             // upwards in a file, downwards on the screen
-            position: self.motion.places.get(i).map(|[x, y]| [f64::from(*x) * SCALE, -f64::from(*y) * SCALE]),
+            position: self.motion.places.get(i).map(|[x, y]| [f64::from(*x) * FILE_SCALE, -f64::from(*y) * FILE_SCALE]),
             colour: style.map(|d| [d.colour[0], d.colour[1], d.colour[2]]),
             size: style.map(|d| f64::from(d.radius)),
             values: file.map_or_else(|| neuron_values(network, i), |file| values_of(&file.node_values, i)),

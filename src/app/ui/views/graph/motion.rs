@@ -32,7 +32,7 @@ impl LayoutDevice {
     }
 
     /// Steps a frame.
-    fn pace(self, nodes: usize) -> u64 {
+    fn steps_per_frame(self, nodes: usize) -> u64 {
         match self {
             Self::Gpu => 3,
             Self::SoftwareGpu if nodes <= 600 => 3,
@@ -46,7 +46,7 @@ impl LayoutDevice {
 /// asks for all steps at once.
 const MAX_PAIRS_PER_FRAME: u64 = 300_000_000;
 
-const SEED: u64 = 1;
+const LAYOUT_SEED: u64 = 1;
 
 #[derive(Default)]
 pub struct Motion {
@@ -63,7 +63,7 @@ pub struct Motion {
     known: (u64, u64),
     pub node_positions: Arc<Mutex<NodePositions>>,
     /// The last position of every neuron ever shown, by name.
-    kept: HashMap<u32, [f32; 2]>,
+    last_positions: HashMap<u32, [f32; 2]>,
     /// Pinned neurons, by name.
     pub pinned: HashSet<u32>,
     /// The dragged node, and its position.
@@ -75,13 +75,13 @@ impl Motion {
     /// Starts the layout of another graph: nodes that were shown keep their positions, others begin beside neighbours.
     pub fn take(&mut self, old: Option<&Network>, network: &Network) {
         if let Some(old) = old {
-            self.kept.extend(old.names.iter().copied().zip(self.places.iter().copied()));
+            self.last_positions.extend(old.names.iter().copied().zip(self.places.iter().copied()));
         }
         self.dragged = None;
         let n = network.len();
-        let known = network.names.iter().filter(|name| self.kept.contains_key(name)).count();
+        let known = network.names.iter().filter(|name| self.last_positions.contains_key(name)).count();
         if let Some(places) = &network.places {
-            self.begin(places.clone(), Schedule::cold(n, 0));
+            self.begin(places.clone(), Schedule::cooled(n, 0));
         } else if 2 * known >= n {
             self.begin(self.beside_neighbours(network), Schedule::changed(n, 0));
         } else {
@@ -91,7 +91,7 @@ impl Motion {
 
     /// Starts again with the same seed, which leads to the same picture.
     pub fn restart(&mut self, network: &Network) {
-        self.begin(layout::start(network.names.iter().copied(), SEED), Schedule::fresh(network.len()));
+        self.begin(layout::start(network.names.iter().copied(), LAYOUT_SEED), Schedule::from_start(network.len()));
     }
 
     fn begin(&mut self, places: Vec<[f32; 2]>, schedule: Schedule) {
@@ -105,8 +105,8 @@ impl Motion {
     }
 
     fn beside_neighbours(&self, network: &Network) -> Vec<[f32; 2]> {
-        let begun = layout::start(network.names.iter().copied(), SEED);
-        let kept = |i: usize| network.names.get(i).and_then(|name| self.kept.get(name));
+        let begun = layout::start(network.names.iter().copied(), LAYOUT_SEED);
+        let kept = |i: usize| network.names.get(i).and_then(|name| self.last_positions.get(name));
         let place = |i: usize| {
             if let Some(place) = kept(i) {
                 return *place;
@@ -158,7 +158,7 @@ impl Motion {
         }
         let rest = self.schedule.last_step();
         if !self.paused && self.step < rest {
-            let wanted = if at_once { rest } else { (self.step + device.pace(network.len())).min(rest) };
+            let wanted = if at_once { rest } else { (self.step + device.steps_per_frame(network.len())).min(rest) };
             match device {
                 LayoutDevice::Cpu => self.step_on_cpu(network, wanted),
                 _ => self.step = wanted,
@@ -190,7 +190,7 @@ impl Motion {
         }
     }
 
-    /// Places that were computed here are uploaded as a new start.
+    /// Makes positions computed on the CPU the new start of the layout, so that they are uploaded.
     fn upload_places(&mut self) {
         self.start = Arc::new(self.places.clone());
         self.start_revision = unique();
@@ -199,7 +199,7 @@ impl Motion {
 
     fn step_on_cpu(&mut self, network: &Network, wanted: u64) {
         self.place_dragged();
-        let held: Vec<bool> = (0..network.len() as u32).map(|i| self.holds(network, i)).collect();
+        let held: Vec<bool> = (0..network.len() as u32).map(|i| self.is_held(network, i)).collect();
         let repulsion = Repulsion::for_nodes(network.len());
         let each = match repulsion {
             Repulsion::Exact => (network.len() * network.len()) as u64,
@@ -215,9 +215,9 @@ impl Motion {
     }
 
     /// True for a node that does not move: it is pinned or dragged.
-    pub fn holds(&self, network: &Network, node: u32) -> bool {
+    pub fn is_held(&self, network: &Network, node: u32) -> bool {
         self.dragged.is_some_and(|(d, _)| d == node)
-            || network.name(node).is_some_and(|name| self.pinned.contains(&name))
+            || network.neuron_of(node).is_some_and(|name| self.pinned.contains(&name))
     }
 
     pub fn step_params(&self) -> Arc<dyn Fn(u64) -> StepParams + Send + Sync> {
@@ -230,13 +230,13 @@ impl Motion {
 }
 
 /// The forces in the form that the GPU takes.
-pub fn laws(network: &Network) -> graph_layout::Laws {
+pub fn forces(network: &Network) -> graph_layout::ForceUniform {
     let ForceParams { repulsion, gravity, reach, softening, damping } = ForceParams::default();
     let levels = match Repulsion::for_nodes(network.len()) {
         Repulsion::Exact => 0,
         Repulsion::Grid { levels } => levels,
     };
-    graph_layout::Laws {
+    graph_layout::ForceUniform {
         count: network.len() as u32,
         levels,
         parts: layout::grid_parts(&network.springs.masses),

@@ -96,7 +96,7 @@ impl Network {
             springs: Springs::new(n, &edges),
             degree_in: given(&graph.in_degree, counted_in),
             degree_out: given(&graph.out_degree, counted_out),
-            places: graph.positions.as_ref().filter(|p| *p.shape() == [n, 2]).and_then(|p| spread(p.data())),
+            places: graph.positions.as_ref().filter(|p| *p.shape() == [n, 2]).and_then(|p| spread_positions(p.data())),
             nodes: names.iter().zip(0..).map(|(name, i)| (*name, i)).collect(),
             names,
             labels,
@@ -168,11 +168,11 @@ impl Network {
 
     pub fn id(&self, node: u32) -> String {
         let own = self.file.as_ref().and_then(|file| file.ids.get(node as usize)).cloned();
-        own.or_else(|| Some(self.name(node)?.to_string())).unwrap_or_default()
+        own.or_else(|| Some(self.neuron_of(node)?.to_string())).unwrap_or_default()
     }
 
     /// The neuron of a node.
-    pub fn name(&self, node: u32) -> Option<u32> {
+    pub fn neuron_of(&self, node: u32) -> Option<u32> {
         self.names.get(node as usize).copied()
     }
 
@@ -211,7 +211,7 @@ impl Network {
         self.groups(kind).and_then(|g| g.get(node as usize).copied().flatten())
     }
 
-    /// Groups that nodes are known to be in, then numbers that they are known to have.
+    /// The ways in which nodes can be coloured: by each known grouping, then by each column of numbers that vary.
     pub fn kinds(&self) -> impl Iterator<Item = ColourBy> + '_ {
         let places = || 0..self.columns.len();
         let all = ColourBy::FIXED.into_iter().chain(places().map(ColourBy::Groups));
@@ -278,7 +278,7 @@ impl Network {
         (0..).zip(&self.labels).filter(|(_, label)| has(label)).map(|(i, _)| i).collect()
     }
 
-    /// "2,000 neurons, 20,000 edges".
+    /// For example "2,000 neurons, 20,000 edges".
     pub fn size_label(&self) -> String {
         let counted = |n: usize, what: &str| format!("{} {what}{}", grouped(n as u64), if n == 1 { "" } else { "s" });
         let direction = |file: &FileGraph| if file.directed { "directed " } else { "undirected " };
@@ -289,7 +289,7 @@ impl Network {
 }
 
 /// A file's positions (x and y of each node in turn, y upwards) in the layout's unit, a square per node, y downwards.
-fn spread(positions: &[f32]) -> Option<Vec<[f32; 2]>> {
+fn spread_positions(positions: &[f32]) -> Option<Vec<[f32; 2]>> {
     if !positions.iter().all(|v| v.is_finite()) {
         return None;
     }

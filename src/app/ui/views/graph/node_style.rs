@@ -24,27 +24,27 @@ pub struct Palette {
     /// The index in `groups` of each group with a colour.
     places: HashMap<u32, usize>,
     /// The colour of each neuron, by name.
-    worn: HashMap<u32, usize>,
+    colour_index: HashMap<u32, usize>,
     /// The colour scale, where colours stand for numbers.
     pub scale: Option<Colours>,
 }
 
 /// Ratio of the largest to the smallest number above which colours are logarithmic.
-const LOGARITHMIC: f64 = 200.0;
+const MIN_LOG_RATIO: f64 = 200.0;
 
 /// The quantity that a node's size stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SizeBy {
     #[default]
     Degree,
-    /// All have one size.
+    /// All nodes have the same size.
     Same,
     /// The size follows one of the columns of numbers.
     Numbers(usize),
 }
 
 impl Palette {
-    /// `before` is what was worn until now: communities are counted again in every sample, and one that
+    /// `before` is the palette until now: communities are counted again in every sample, and one that
     /// shares most of its neurons with an earlier one keeps that one's colour.
     pub fn new(network: &Network, kind: Option<ColourBy>, theme: &Theme, before: Option<&Self>) -> Self {
         if let Some(column) = kind.and_then(|k| network.numbers(k)) {
@@ -79,13 +79,13 @@ impl Palette {
         let places: HashMap<u32, usize> = groups.iter().enumerate().filter_map(|(i, g)| Some((g.id?, i))).collect();
         let rank = |g: &Option<u32>| places.get(&(*g)?).and_then(|place| ranks.get(*place)).copied();
         let worn = network.names.iter().zip(of_nodes).filter_map(|(name, g)| Some((*name, rank(g)?))).collect();
-        Self { groups, places, worn, scale: None }
+        Self { groups, places, colour_index: worn, scale: None }
     }
 
     /// A sequential map over the numbers' range; nodes without one are grey.
     fn from_numbers(column: &Column, nodes: usize, theme: &Theme) -> Self {
         let [low, high] = column.range().unwrap_or([0.0, 1.0]);
-        let log = low > 0.0 && high > LOGARITHMIC * low;
+        let log = low > 0.0 && high > MIN_LOG_RATIO * low;
         let scale = Colours { map: ColourMap::Viridis, range: [low as f32, high as f32], log };
         let missing = (0..nodes).filter(|i| column.number(*i).is_nan()).count();
         let none = Group { id: None, name: "none".into(), count: missing, colour: theme.grey() };
@@ -102,11 +102,11 @@ impl Palette {
             let share = (place(number as f32) - place(low)) / (place(high) - place(low));
             return Some(map.colour(if share.is_finite() { share } else { 0.5 }));
         }
-        self.groups.get(self.place(kind.and_then(|k| network.group(k, node)))).map(|g| g.colour)
+        self.groups.get(self.legend_line(kind.and_then(|k| network.group(k, node)))).map(|g| g.colour)
     }
 
     /// The line of the legend that a group belongs to.
-    pub fn place(&self, group: Option<u32>) -> usize {
+    pub fn legend_line(&self, group: Option<u32>) -> usize {
         let grey = self.groups.len().saturating_sub(1);
         group.map_or(grey, |g| self.places.get(&g).copied().unwrap_or(grey))
     }
@@ -116,7 +116,7 @@ impl Palette {
 fn ranks(network: &Network, of_nodes: &[Option<u32>], groups: &[(u32, usize)], before: Option<&Palette>) -> Vec<usize> {
     let place: HashMap<u32, usize> = groups.iter().enumerate().map(|(i, (id, _))| (*id, i)).collect();
     let nodes = network.names.iter().zip(of_nodes);
-    let shared = nodes.filter_map(|(name, group)| Some((*place.get(&(*group)?)?, *before?.worn.get(name)?)));
+    let shared = nodes.filter_map(|(name, group)| Some((*place.get(&(*group)?)?, *before?.colour_index.get(name)?)));
     let mut given: Vec<Option<usize>> = vec![None; groups.len()];
     for ((i, rank), _) in by_count(shared) {
         if given[i].is_none() && !given.contains(&Some(rank)) {
@@ -138,7 +138,7 @@ pub struct Emphasis {
 }
 
 /// Opacity of nodes that do not stand out, of 255.
-const FAINT: u8 = 46;
+const FAINT_ALPHA: u8 = 46;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StyleParams {
@@ -177,12 +177,12 @@ pub fn node_styles(network: &Network, wanted: StyleParams, palette: &Palette, em
     let mean = (total as f32 / n.max(1) as f32).max(1.0);
     (0..n as u32)
         .map(|i| {
-            let place = palette.place(kind.and_then(|k| network.group(k, i)));
+            let place = palette.legend_line(kind.and_then(|k| network.group(k, i)));
             let colour = palette.colour(network, kind, i).unwrap_or(Color32::GRAY);
             let shown = out[i as usize] && emphasis.group.is_none_or(|g| g == place);
             let share = share(network, size, i, mean);
             NodeStyle {
-                colour: [colour.r(), colour.g(), colour.b(), if shown { 255 } else { FAINT }],
+                colour: [colour.r(), colour.g(), colour.b(), if shown { 255 } else { FAINT_ALPHA }],
                 radius: radius * share,
                 held: false,
             }

@@ -9,14 +9,14 @@ use super::{
 use crate::ui::views::{painting::*, trained_bdh::take_over_ui};
 
 /// The size of the card, and the smallest canvas that has space for one.
-const CARD: (f32, f32) = (228.0, 250.0);
-const ROOM: (f32, f32) = (560.0, 300.0);
+const CARD_SIZE: (f32, f32) = (228.0, 250.0);
+const MIN_CANVAS_SIZE: (f32, f32) = (560.0, 300.0);
 /// The strongest partners of a node that the card names.
-const PARTNERS: usize = 4;
+const MAX_PARTNERS: usize = 4;
 /// Values of a file's node that are listed; the table has all.
-const VALUES: usize = 8;
+const MAX_VALUES: usize = 8;
 /// Height of a line of the legend, points.
-const ROW: f32 = 18.0;
+const ROW_HEIGHT: f32 = 18.0;
 /// A narrower canvas has no room for a legend beside the graph, points.
 const MIN_WIDTH: f32 = 300.0;
 
@@ -45,7 +45,7 @@ impl NeuronGraph {
         if let Some((kind, group)) = kind.and_then(|kind| Some((kind, network.group(kind, node)?))) {
             let _ = write!(words, " \u{b7} {}", network.group_name(kind, group));
         }
-        if network.name(node).is_some_and(|name| self.motion.pinned.contains(&name)) {
+        if network.neuron_of(node).is_some_and(|name| self.motion.pinned.contains(&name)) {
             words.push_str(" \u{b7} pinned");
         }
         let painter = ui.painter();
@@ -72,10 +72,13 @@ impl NeuronGraph {
             }
             return;
         };
-        if rect.width() < ROOM.0 || rect.height() < ROOM.1 {
+        if rect.width() < MIN_CANVAS_SIZE.0 || rect.height() < MIN_CANVAS_SIZE.1 {
             return;
         }
-        let place = Rect::from_min_size(pos2(rect.right() - CARD.0 - 8.0, rect.top() + 8.0), vec2(CARD.0, CARD.1));
+        let place = Rect::from_min_size(
+            pos2(rect.right() - CARD_SIZE.0 - 8.0, rect.top() + 8.0),
+            vec2(CARD_SIZE.0, CARD_SIZE.1),
+        );
         let back = ui.painter().add(Shape::Noop);
         let inner = UiBuilder::new().max_rect(place.shrink(10.0));
         let used = ui.scope_builder(inner, |ui| {
@@ -99,9 +102,9 @@ impl NeuronGraph {
             take_over_ui(ui, cx, network.label(node).to_owned(), community(network, node));
         }
         let given = network.columns.iter().map(|c| (&c.name, c.text(node as usize))).filter(|(_, w)| !w.is_empty());
-        for (name, words) in given.take(if network.file.is_some() { VALUES } else { 0 }) {
+        for (name, words) in given.take(if network.file.is_some() { MAX_VALUES } else { 0 }) {
             let words = format!("{name} {words}");
-            ui.label(truncated(ui.painter(), &words, theme::small(), cx.theme.secondary, CARD.0 - 20.0));
+            ui.label(truncated(ui.painter(), &words, theme::small(), cx.theme.secondary, CARD_SIZE.0 - 20.0));
         }
         let sides: &[(bool, &str)] = match (&network.file, network.is_directed()) {
             (None, _) => &[(true, "acts on"), (false, "is acted on by")],
@@ -113,8 +116,8 @@ impl NeuronGraph {
             let count = if network.is_directed() { directed } else { network.degree(node) };
             ui.add_space(4.0);
             ui.label(small_text(format!("{words} {count}"), cx.theme.secondary));
-            for (partner, weight) in network.partners(node, out, PARTNERS) {
-                let Some(name) = network.name(partner) else { continue };
+            for (partner, weight) in network.partners(node, out, MAX_PARTNERS) {
+                let Some(name) = network.neuron_of(partner) else { continue };
                 ui.horizontal(|ui| {
                     let colour = self.palette.colour(network, self.kind(), partner).unwrap_or(cx.theme.grey());
                     let (dot, _) = ui.allocate_exact_size(vec2(8.0, 14.0), Sense::hover());
@@ -136,7 +139,7 @@ impl NeuronGraph {
         let missing = self.palette.groups.first();
         let words = self.kind().map_or("", |kind| network.kind_name(kind)).to_owned();
         let words = words + if scale.log { " (log)" } else { "" };
-        let under = if missing.is_some() { ROW } else { 0.0 };
+        let under = if missing.is_some() { ROW_HEIGHT } else { 0.0 };
         let bar = Rect::from_min_size(rect.left_bottom() + vec2(14.0, -36.0 - under), vec2(180.0, 10.0));
         let ground = Rect::from_min_max(bar.min - vec2(12.0, 22.0), bar.max + vec2(24.0, 22.0 + under));
         let painter = ui.painter();
@@ -146,7 +149,7 @@ impl NeuronGraph {
         painter.galley(bar.min - vec2(0.0, 19.0), galley, theme.text);
         colour_bar(painter, bar, scale, theme);
         if let Some(none) = missing {
-            let at = bar.left_bottom() + vec2(4.0, 22.0 + ROW / 2.0);
+            let at = bar.left_bottom() + vec2(4.0, 22.0 + ROW_HEIGHT / 2.0);
             painter.circle_filled(at, 4.5, none.colour);
             let words = format!("none  {}", grouped(none.count as u64));
             painter.text(at + vec2(12.0, 0.0), Align2::LEFT_CENTER, words, small, theme.secondary);
@@ -155,13 +158,13 @@ impl NeuronGraph {
 
     pub(super) fn legend_lines(&self, network: &Network, rect: Rect) -> LegendLines {
         let negative = network.edges.iter().any(|e| e.2 < 0.0);
-        let fit = if rect.width() < MIN_WIDTH { 0 } else { ((rect.height() - 24.0) / ROW) as usize };
+        let fit = if rect.width() < MIN_WIDTH { 0 } else { ((rect.height() - 24.0) / ROW_HEIGHT) as usize };
         LegendLines { lines: self.palette.groups.len() + usize::from(negative), fit }
     }
 
     /// The height of the groups' legend at the foot of a canvas, points; 0 where there is none.
     pub(super) fn legend_height(&self, LegendLines { lines, fit }: LegendLines) -> f32 {
-        if self.palette.scale.is_some() || fit < 2 { 0.0 } else { 12.0 + ROW * lines.min(fit) as f32 }
+        if self.palette.scale.is_some() || fit < 2 { 0.0 } else { 12.0 + ROW_HEIGHT * lines.min(fit) as f32 }
     }
 
     pub(super) fn legend_ui(&mut self, ui: &mut Ui, network: &Network, legend: LegendLines, rect: Rect, theme: &Theme) {
@@ -173,14 +176,15 @@ impl NeuronGraph {
             return self.scale_ui(ui, network, rect, scale, theme);
         }
         let shown = if lines > fit { fit - 1 } else { lines };
-        let corner = pos2(rect.left() + 6.0, rect.bottom() - 6.0 - ROW * (shown + usize::from(shown < lines)) as f32);
+        let height = ROW_HEIGHT * (shown + usize::from(shown < lines)) as f32;
+        let corner = pos2(rect.left() + 6.0, rect.bottom() - 6.0 - height);
         let small = theme::small();
         let mut clicked = None;
         for (i, group) in all.iter().take(shown).enumerate() {
             let text = format!("{}  {}", group.name, grouped(group.count as u64));
             let galley = truncated(ui.painter(), &text, small.clone(), Color32::WHITE, 0.4 * rect.width());
-            let size = vec2(galley.size().x + 26.0, ROW);
-            let place = Rect::from_min_size(corner + vec2(0.0, ROW * i as f32), size);
+            let size = vec2(galley.size().x + 26.0, ROW_HEIGHT);
+            let place = Rect::from_min_size(corner + vec2(0.0, ROW_HEIGHT * i as f32), size);
             let response = ui.interact(place, ui.scope_id().with(("legend", i)), Sense::click());
             let on = self.group == Some(i);
             response.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, on, &text));
@@ -194,12 +198,12 @@ impl NeuronGraph {
                 clicked = Some(i);
             }
         }
-        let mut next = corner + vec2(0.0, ROW * shown.min(all.len()) as f32);
+        let mut next = corner + vec2(0.0, ROW_HEIGHT * shown.min(all.len()) as f32);
         if shown < lines {
             let words = format!("and {} more lines", lines - shown);
-            ui.painter().text(next + vec2(20.0, ROW / 2.0), Align2::LEFT_CENTER, words, small, theme.secondary);
+            ui.painter().text(next + vec2(20.0, ROW_HEIGHT / 2.0), Align2::LEFT_CENTER, words, small, theme.secondary);
         } else if lines > all.len() {
-            next.y += ROW / 2.0;
+            next.y += ROW_HEIGHT / 2.0;
             let line = Stroke::new(2.0, theme.cool);
             ui.painter().line_segment([next + vec2(3.0, 0.0), next + vec2(15.0, 0.0)], line);
             let words = if network.file.is_some() { "negative edges" } else { "inhibitory edges" };

@@ -13,11 +13,11 @@ use crate::{
     },
 };
 
-const ROW: f32 = 20.0;
+const ROW_HEIGHT: f32 = 20.0;
 const EMPTY: &str = "No graph to list yet. A BDH has one before its first step: press Space, or open a graph file.";
 /// Rows whose words decide how wide a column is.
-const SAMPLED: usize = 200;
-const WIDTHS: (f32, f32) = (52.0, 240.0);
+const SAMPLED_ROWS: usize = 200;
+const COLUMN_WIDTH_RANGE: (f32, f32) = (52.0, 240.0);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum TableKind {
@@ -40,8 +40,8 @@ pub struct GraphTable {
     /// The indices of the rows that are shown, in their order.
     rows: Vec<u32>,
     widths: Vec<f32>,
-    /// Why the filter means nothing.
-    complaint: Option<String>,
+    /// The reason why the filter cannot be applied.
+    error_message: Option<String>,
     /// The neuron that was selected last.
     selected: Option<u32>,
 }
@@ -120,8 +120,8 @@ impl FilteredRow for NamedRow<'_> {
     }
 }
 
-/// The terms of a filter, each of a column that there is. A label such as `0:12` is words.
-fn terms(filter: &str, names: &[&str]) -> Result<Vec<QueryTerm>, String> {
+/// Parses a filter whose terms may name only existing columns. A label such as `0:12` is read as plain text.
+fn parse_filter(filter: &str, names: &[&str]) -> Result<Vec<QueryTerm>, String> {
     let mut terms = query::parse(filter)?;
     let is_column = |key: &str| names.iter().any(|name| name.eq_ignore_ascii_case(key));
     for term in &mut terms {
@@ -149,8 +149,8 @@ impl GraphTable {
         }
         let names = columns(network, self.listed);
         let item = |at: u32| Item { network, listed: self.listed, at: at as usize };
-        let terms = terms(&self.filter, &names);
-        self.complaint = terms.as_ref().err().cloned();
+        let terms = parse_filter(&self.filter, &names);
+        self.error_message = terms.as_ref().err().cloned();
         let terms = terms.unwrap_or_default();
         let shown = |at: &u32| {
             let row = NamedRow { names: &names, cell: &|column| item(*at).cell(column) };
@@ -161,9 +161,9 @@ impl GraphTable {
             sort(&mut rows, |at| item(at).cell(column), falls);
         }
         let wide = |column: usize| {
-            let sampled = rows.iter().take(SAMPLED).map(|at| item(*at).text(column).chars().count());
+            let sampled = rows.iter().take(SAMPLED_ROWS).map(|at| item(*at).text(column).chars().count());
             let max = sampled.max().unwrap_or(0).max(names[column].chars().count() + 2);
-            (max as f32 * 7.4 + 16.0).clamp(WIDTHS.0, WIDTHS.1)
+            (max as f32 * 7.4 + 16.0).clamp(COLUMN_WIDTH_RANGE.0, COLUMN_WIDTH_RANGE.1)
         };
         self.widths = (0..names.len()).map(wide).collect();
         self.rows = rows;
@@ -186,7 +186,7 @@ impl GraphTable {
                 "Words that a row has, and conditions on columns: degree>5, kind=salt, \"net mass\"<=0.5, label!=x, \
                  label:part; a ! before one excludes its matches. All terms must match.",
             );
-            match &self.complaint {
+            match &self.error_message {
                 Some(words) => ui.label(RichText::new(words).color(cx.theme.error)),
                 None => {
                     let (some, all) = (self.rows.len() as u64, self.count(network) as u64);
@@ -216,8 +216,8 @@ impl GraphTable {
             theme,
             columns: columns(network, self.listed).into_iter().enumerate().map(column).collect(),
             left: 0.0,
-            head: ROW,
-            row: ROW,
+            head: ROW_HEIGHT,
+            row: ROW_HEIGHT,
             wanted: wanted.and_then(|_| self.rows.iter().position(is_wanted)),
         }
     }
@@ -239,10 +239,10 @@ impl GraphTable {
     /// The indices of the neurons that a row is about.
     fn neurons(&self, network: &Network, at: u32) -> Vec<Option<u32>> {
         match self.listed {
-            TableKind::Nodes => vec![network.name(at)],
+            TableKind::Nodes => vec![network.neuron_of(at)],
             TableKind::Edges => {
                 let edge = network.edges.get(at as usize);
-                edge.map_or(vec![], |(from, to, _)| [*from, *to].map(|n| network.name(n)).into())
+                edge.map_or(vec![], |(from, to, _)| [*from, *to].map(|n| network.neuron_of(n)).into())
             }
         }
     }
@@ -335,7 +335,7 @@ mod tests {
         let names = ["name", "degree", "kind"];
         let cell = |column: usize| ([f64::NAN, 5.0, f64::NAN][column], ["Blue Whale", "5", ""][column].to_owned());
         let row = NamedRow { names: &names, cell: &cell };
-        let holds = |text: &str| terms(text, &names).map(|all| all.iter().all(|term| term.holds(&row)));
+        let holds = |text: &str| parse_filter(text, &names).map(|all| all.iter().all(|term| term.holds(&row)));
         for text in ["", "whale", "degree>4 degree<=5", "DEGREE=5", "name=\"blue whale\"", "kind!=x", "blue degree>=5"]
         {
             assert_eq!(holds(text), Ok(true), "{text}");

@@ -56,7 +56,7 @@ impl NamedMatrix {
 pub struct Table {
     pub columns: Vec<String>,
     pub rows: Vec<Vec<String>>,
-    /// Rows in all.
+    /// The number of rows, including those that are not shown.
     pub total: usize,
 }
 

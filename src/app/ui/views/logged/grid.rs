@@ -7,9 +7,9 @@ use crate::ui::plot::MIN_SIZE;
 /// Minimum width of a panel among others, points.
 const MIN_PANEL_WIDTH: f32 = 260.0;
 /// Height of a panel among others, points.
-const HIGH: f32 = 190.0;
+const PANEL_HEIGHT: f32 = 190.0;
 /// Height of a panel's title, points.
-pub(super) const TITLE: f32 = 20.0;
+pub(super) const TITLE_HEIGHT: f32 = 20.0;
 
 /// Columns and rows of panels of one size.
 #[derive(Debug, PartialEq)]
@@ -22,17 +22,17 @@ pub(super) struct PanelGrid {
 
 impl PanelGrid {
     /// A grid of panels that share the space.
-    fn sharing(columns: usize, count: usize, room: Vec2, gap: Vec2) -> Self {
+    fn share_space(columns: usize, count: usize, room: Vec2, gap: Vec2) -> Self {
         let rows = count.div_ceil(columns);
         let width = ((room.x - gap.x * (columns - 1) as f32) / columns as f32).floor();
-        let height = (room.y - (gap.y + TITLE) * rows as f32) / rows as f32;
+        let height = (room.y - (gap.y + TITLE_HEIGHT) * rows as f32) / rows as f32;
         Self { columns, rows, size: vec2(width - 2.0, height - 4.0) }
     }
 
     /// The grid of a tile, with as many panels per row as fit. A few panels fill the space; many are scrolled.
     pub fn in_tile(count: usize, room: Vec2, gap: Vec2) -> Self {
-        let grid = Self::sharing(columns(MIN_PANEL_WIDTH, count, room, gap), count, room, gap);
-        let height = grid.size.y.max(HIGH - TITLE).min((room.y - TITLE - 4.0).max(90.0));
+        let grid = Self::share_space(columns(MIN_PANEL_WIDTH, count, room, gap), count, room, gap);
+        let height = grid.size.y.max(PANEL_HEIGHT - TITLE_HEIGHT).min((room.y - TITLE_HEIGHT - 4.0).max(90.0));
         Self { size: vec2(grid.size.x, height), ..grid }
     }
 
@@ -40,10 +40,10 @@ impl PanelGrid {
     /// many as possible fit. The picture grows for the others ([`PanelGrid::missing_height`]).
     pub fn in_picture(count: usize, room: Vec2, gap: Vec2) -> Self {
         let [wide, narrow] = [MIN_PANEL_WIDTH, MIN_SIZE.x].map(|least| columns(least, count, room, gap));
-        let mut grids = (wide..=narrow).map(|columns| Self::sharing(columns, count, room, gap));
+        let mut grids = (wide..=narrow).map(|columns| Self::share_space(columns, count, room, gap));
         grids.find(|grid| grid.size.y >= MIN_SIZE.y).unwrap_or_else(|| {
             let rows = (room.y / least_row(gap)).floor().max(1.0) as usize;
-            let grid = Self::sharing(narrow, count.min(rows * narrow), room, gap);
+            let grid = Self::share_space(narrow, count.min(rows * narrow), room, gap);
             Self { size: grid.size.max(MIN_SIZE), ..grid }
         })
     }
@@ -58,7 +58,7 @@ impl PanelGrid {
 
 /// The height of a row of the smallest legible panels, with its title and the gap below, points.
 fn least_row(gap: Vec2) -> f32 {
-    MIN_SIZE.y + TITLE + gap.y + 4.0
+    MIN_SIZE.y + TITLE_HEIGHT + gap.y + 4.0
 }
 
 /// The number of columns of at least this width that fit.
@@ -79,7 +79,7 @@ mod tests {
             let grid = PanelGrid::in_picture(count, room, GAP);
             assert!(grid.columns * grid.rows >= count, "{count}: {grid:?}");
             assert!(grid.size.y >= MIN_SIZE.y && grid.size.x >= MIN_SIZE.x - 2.0, "{count}: {grid:?}");
-            assert!((grid.size.y + TITLE + GAP.y) * grid.rows as f32 <= room.y, "{count}: {grid:?}");
+            assert!((grid.size.y + TITLE_HEIGHT + GAP.y) * grid.rows as f32 <= room.y, "{count}: {grid:?}");
         }
         assert_eq!(PanelGrid::in_picture(5, room, GAP), PanelGrid::in_tile(5, room, GAP), "where few are");
         let many = PanelGrid::in_picture(100, room, GAP);
@@ -94,6 +94,6 @@ mod tests {
     #[test]
     fn a_grid_of_many_panels_is_taller_than_its_tile() {
         let grid = PanelGrid::in_tile(13, vec2(928.0, 528.0), GAP);
-        assert_eq!((grid.columns, grid.rows, grid.size.y), (3, 5, HIGH - TITLE));
+        assert_eq!((grid.columns, grid.rows, grid.size.y), (3, 5, PANEL_HEIGHT - TITLE_HEIGHT));
     }
 }

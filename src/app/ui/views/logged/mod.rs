@@ -10,7 +10,7 @@ use eframe::egui::Frame;
 
 use crate::{config::counted, labs::foreign, telemetry::Channel, ui::views::prelude::*};
 use content::Content;
-use grid::{PanelGrid, TITLE};
+use grid::{PanelGrid, TITLE_HEIGHT};
 use panel::PanelState;
 
 /// More channels than this can be searched by name.
@@ -34,11 +34,11 @@ impl LoggedView {
     /// The list of channels, above the panels.
     fn controls_ui(&mut self, ui: &mut Ui, entries: &[Entry]) {
         ui.horizontal(|ui| {
-            const ALL: &str = "All channels";
-            let shown = self.chosen.as_ref().map_or(ALL, Channel::as_str).to_owned();
+            const ALL_LABEL: &str = "All channels";
+            let shown = self.chosen.as_ref().map_or(ALL_LABEL, Channel::as_str).to_owned();
             let combo = ComboBox::from_id_salt("channel").selected_text(&shown).width(200.0).truncate();
             let list = combo.show_ui(ui, |ui| {
-                ui.selectable_value(&mut self.chosen, None, ALL);
+                ui.selectable_value(&mut self.chosen, None, ALL_LABEL);
                 for entry in entries {
                     ui.selectable_value(&mut self.chosen, Some(entry.channel.clone()), entry.channel.as_str());
                 }
@@ -59,7 +59,8 @@ impl LoggedView {
         });
     }
 
-    /// All panels. A picture is as high as they need, up to the largest that is drawn; that has those that fit.
+    /// Draws all panels. A picture is as high as they need, up to the maximum height, where only those that fit are
+    /// drawn.
     fn grid_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, entries: &[&Entry]) {
         let (room, gap) = (ui.available_size(), ui.spacing().item_spacing);
         let grid = match cx.has_controls {
@@ -69,7 +70,7 @@ impl LoggedView {
         plot::note_lacking(ui.ctx(), grid.missing_height(entries.len(), room, gap));
         let PanelGrid { columns, rows, size } = grid;
         self.drawn = (!cx.has_controls).then_some(entries.len().min(columns * rows));
-        let are_scrolled = cx.has_controls && (size.y + TITLE) * rows as f32 > room.y;
+        let are_scrolled = cx.has_controls && (size.y + TITLE_HEIGHT) * rows as f32 > room.y;
         let mut all_ui = |ui: &mut Ui| {
             for row in entries.chunks(columns).take(rows) {
                 ui.horizontal_top(|ui| {
@@ -92,15 +93,15 @@ impl LoggedView {
         let name = entry.channel.as_str();
         let words = RichText::new(name).size(theme::SMALL).color(cx.theme.secondary);
         if cx.has_controls {
-            let title = ui.add_sized([size.x, TITLE - 4.0], Button::new(words).frame(false).truncate());
+            let title = ui.add_sized([size.x, TITLE_HEIGHT - 4.0], Button::new(words).frame(false).truncate());
             title.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Show {name} large")));
             if title.on_hover_text("Shows this channel large.").clicked() {
                 self.chosen = Some(entry.channel.clone());
             }
         } else {
-            ui.add_sized([size.x, TITLE - 4.0], Label::new(words).truncate());
+            ui.add_sized([size.x, TITLE_HEIGHT - 4.0], Label::new(words).truncate());
         }
-        // only panels in sight are drawn
+        // only visible panels are drawn
         let place = Rect::from_min_size(ui.cursor().min, size);
         if !ui.is_rect_visible(place) {
             ui.allocate_space(size);
@@ -117,7 +118,7 @@ impl View for LoggedView {
         let entries = Rc::clone(current.get_or_insert_with(|| entries(cx).into()));
         if entries.is_empty() {
             let words =
-                cx.why_no_curve("Nothing is logged yet.", "This run has logged nothing that could be shown here.");
+                cx.no_curve_reason("Nothing is logged yet.", "This run has logged nothing that could be shown here.");
             return cx.nothing_ui(ui, &words);
         }
         if self.chosen.as_ref().is_some_and(|chosen| entries.iter().all(|entry| entry.channel != *chosen)) {
@@ -178,7 +179,7 @@ impl View for LoggedView {
         }
     }
 
-    /// The charts in sight, each with the name of its channel.
+    /// The visible charts, each with the name of its channel.
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let named = |entry: &Entry| {
             let panel = self.panels.get(&entry.channel)?;

@@ -91,7 +91,7 @@ impl PanelState {
         };
         self.cells.cache_matrix(source, &format!("{name} {}", self.matrix), view, |_| true);
         if self.extent_of != self.cells.revision() {
-            (self.extent, self.extent_of) = (extent(&self.cells), self.cells.revision());
+            (self.extent, self.extent_of) = (value_range(&self.cells), self.cells.revision());
         }
         if self.extent[0] > self.extent[1] {
             ui.label(RichText::new("No finite number anywhere.").color(cx.theme.secondary));
@@ -125,7 +125,7 @@ fn curves_chart<'a>(cx: &ViewCx<'_>, curves: &'a Curves, name: &str, own: Color3
     chart
 }
 
-fn extent(cells: &MapCells) -> [f32; 2] {
+fn value_range(cells: &MapCells) -> [f32; 2] {
     let finite = cells.cells().data.iter().copied().filter(|v| v.is_finite());
     finite.fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)])
 }

@@ -21,9 +21,9 @@ pub struct ScorePanel {
 /// Room left of a panel for its axis, between panels, and below for each line of text.
 const LEFT_MARGIN: f32 = 58.0;
 const RIGHT_MARGIN: f32 = 12.0;
-const TOP: f32 = 24.0;
+const TOP_MARGIN: f32 = 24.0;
 const GAP: f32 = 10.0;
-const LINE: f32 = 15.0;
+const LINE_HEIGHT: f32 = 15.0;
 /// Width below which a column lacks room for numbers, and height below which the drawing does for all, points.
 const NARROW_WIDTH: f32 = 62.0;
 const LOW_HEIGHT: f32 = 300.0;
@@ -76,7 +76,7 @@ pub fn staircase_ui(
     panels: &[ScorePanel],
 ) -> Response {
     let unit = mirror.info.as_ref().map_or("", |info| RunTerms::from(info.as_ref()).loss_unit);
-    let explanations: Vec<String> = steps.iter().map(|s| explained(s, unit).replace('\n', ", ")).collect();
+    let explanations: Vec<String> = steps.iter().map(|s| step_tooltip(s, unit).replace('\n', ", ")).collect();
     let name = format!("staircase: {}", explanations.join("; "));
     let (sheet, response, painter) = canvas_ui(ui, size.max(vec2(160.0, 120.0)), Sense::hover(), name);
     let column = (sheet.width() - LEFT_MARGIN - RIGHT_MARGIN) / steps.len().max(1) as f32;
@@ -88,14 +88,14 @@ pub fn staircase_ui(
     let colour = |step: &MechanismStep| step.racer.colour(theme);
     let names: Vec<_> = steps.iter().map(|step| name_of(&painter, step, colour(step), column - 4.0)).collect();
     let name_rows = names.iter().map(|name| name.rows.len()).max().unwrap_or(1);
-    let foot = 8.0 + (name_rows + numbers) as f32 * LINE;
-    let each = (sheet.height() - foot - (TOP + GAP) * panels.len() as f32) / panels.len().max(1) as f32;
+    let foot = 8.0 + (name_rows + numbers) as f32 * LINE_HEIGHT;
+    let each = (sheet.height() - foot - (TOP_MARGIN + GAP) * panels.len() as f32) / panels.len().max(1) as f32;
     let across = |i: usize| {
         let left = sheet.left() + LEFT_MARGIN + i as f32 * column;
         Rangef::new(left, left + column)
     };
     for (k, panel) in panels.iter().enumerate() {
-        let top = sheet.top() + TOP + k as f32 * (each + TOP + GAP);
+        let top = sheet.top() + TOP_MARGIN + k as f32 * (each + TOP_MARGIN + GAP);
         let (left, right) = (sheet.left() + LEFT_MARGIN, sheet.right() - RIGHT_MARGIN);
         let rect = Rect::from_x_y_ranges(left..=right, top..=top + each.max(20.0));
         let scale = HeightScale::new(rect, panel, steps);
@@ -117,15 +117,15 @@ pub fn staircase_ui(
     for (i, (step, name)) in steps.iter().zip(names).enumerate() {
         let at = pos2(across(i).center(), sheet.bottom() - foot + 4.0);
         painter.galley(at, name, colour(step));
-        numbers_ui(&painter, theme, at + vec2(0.0, name_rows as f32 * LINE), step, numbers);
+        numbers_ui(&painter, theme, at + vec2(0.0, name_rows as f32 * LINE_HEIGHT), step, numbers);
     }
     if numbers > 1 && steps.iter().any(|step| step.change.is_some()) {
-        let at = pos2(sheet.left() + 4.0, sheet.bottom() - foot + 4.0 + (name_rows + 1) as f32 * LINE);
+        let at = pos2(sheet.left() + 4.0, sheet.bottom() - foot + 4.0 + (name_rows + 1) as f32 * LINE_HEIGHT);
         painter.text(at, Align2::LEFT_TOP, "from left", theme::small(), theme.secondary);
     }
     let is_under = |i: usize| response.hover_pos().is_some_and(|p| across(i).contains(p.x));
     let Some((_, step)) = steps.iter().enumerate().find(|(i, _)| is_under(*i)) else { return response };
-    response.on_hover_ui_at_pointer(|ui| _ = ui.label(RichText::new(explained(step, unit)).size(theme::SMALL)))
+    response.on_hover_ui_at_pointer(|ui| _ = ui.label(RichText::new(step_tooltip(step, unit)).size(theme::SMALL)))
 }
 
 /// The mean as a tread, one standard deviation as a band, each seed as a dot. A control's tread is dashed.
@@ -155,7 +155,7 @@ fn draw_tread(painter: &Painter, scale: &HeightScale, x: Rangef, of: &StepScores
 fn axis(painter: &Painter, theme: &Theme, panel: &ScorePanel, scale: &HeightScale) {
     let HeightScale { rect, range, .. } = scale;
     let font = theme::small();
-    let title = pos2(rect.left() - LEFT_MARGIN + 4.0, rect.top() - TOP + 2.0);
+    let title = pos2(rect.left() - LEFT_MARGIN + 4.0, rect.top() - TOP_MARGIN + 2.0);
     let title = painter.text(title, Align2::LEFT_TOP, panel.score.axis(), font.clone(), theme.secondary);
     let wanted = ((rect.height() / 34.0) as usize).clamp(2, 8);
     for (at, words) in Scale::Linear.ticks(range[0], range[1], wanted) {
@@ -218,7 +218,7 @@ fn numbers_ui(painter: &Painter, theme: &Theme, top: Pos2, step: &MechanismStep,
         step.racer.flops.map_or(String::new(), |flops| format!("{} FLOP", abbreviated(flops))),
     ];
     for (i, line) in lines.into_iter().take(numbers).enumerate() {
-        let at = top + vec2(0.0, i as f32 * LINE);
+        let at = top + vec2(0.0, i as f32 * LINE_HEIGHT);
         let ink = if i == 0 { theme.text } else { theme.secondary };
         painter.text(at, Align2::CENTER_TOP, line, FontId::monospace(11.0), ink);
     }
@@ -229,7 +229,7 @@ fn signed(v: f64) -> String {
 }
 
 /// The tooltip of a step, whose losses are in this unit.
-fn explained(step: &MechanismStep, unit: &str) -> String {
+fn step_tooltip(step: &MechanismStep, unit: &str) -> String {
     let spread = |r: &StepScores| match r.sd {
         None => value_label(r.mean),
         Some(sd) => format!("{} \u{b1} {} over {} seeds", value_label(r.mean), value_label(sd), r.seeds.len()),

@@ -44,7 +44,7 @@ impl Score {
 struct StepScores {
     seeds: Vec<f64>,
     mean: f64,
-    /// `None` of one seed.
+    /// Standard deviation over seeds; `None` for one seed.
     sd: Option<f64>,
 }
 
@@ -116,14 +116,14 @@ pub struct Mechanisms {
 }
 
 impl Mechanisms {
-    fn key(cx: &ViewCx<'_>) -> Key {
+    fn cache_key(cx: &ViewCx<'_>) -> Key {
         let of = |v: usize| Score::ALL.into_iter().filter_map(move |score| cx.mirror.curve(v, score.channel()));
         let newest = |v: usize| of(v).filter_map(|curve| curve.point_at(cx.step)).map(|(at, _)| at + 1).sum::<u64>();
         (cx.mirror.run, cx.step, (0..cx.mirror.variants().len()).map(newest).sum())
     }
 
     fn steps(&self, cx: &ViewCx<'_>) -> Arc<Vec<MechanismStep>> {
-        let kept = self.steps.get(&Self::key(cx)).cloned();
+        let kept = self.steps.get(&Self::cache_key(cx)).cloned();
         kept.unwrap_or_else(|| Arc::new(steps(cx.mirror, cx.step)))
     }
 
@@ -149,7 +149,7 @@ fn levels(cx: &ViewCx<'_>, score: Score) -> Vec<(&'static str, f64)> {
 
 impl PanelView for Mechanisms {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let key = Self::key(cx);
+        let key = Self::cache_key(cx);
         if self.steps.get(&key).is_none_or(|steps| steps.is_empty()) {
             *self.steps.at(key) = Arc::new(steps(cx.mirror, cx.step));
         }
@@ -165,8 +165,8 @@ impl PanelView for Mechanisms {
         vec![Panel::canvas("mechanisms", paint)]
     }
 
-    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
-        cx.why_no_curve(
+    fn empty_reason(&self, cx: &ViewCx<'_>) -> String {
+        cx.no_curve_reason(
             "No steps yet. Press Space: all variants train on the same batches and are measured on the same text.",
             "This run has measured no held-out loss of its variants.",
         )

@@ -5,19 +5,20 @@ use eframe::egui::SliderClamping;
 use super::{Mode, PhasePlane, PortraitSource, plane::PlaneChoice, portrait::PhasePortrait, toy::Toy};
 use crate::ui::views::prelude::*;
 
-const DT: std::ops::RangeInclusive<f64> = 0.001..=10.0;
+const DT_RANGE: std::ops::RangeInclusive<f64> = 0.001..=10.0;
 const TOY_DT: std::ops::RangeInclusive<f64> = 0.01..=3.0;
 /// A tile that is less wide has the controls of the plane in a menu: the picture needs their height.
 const NARROW_WIDTH: f32 = 440.0;
-const STEPS: usize = 16;
-const TOY_STEPS: usize = 400;
+const MAX_STEPS: usize = 16;
+const MAX_TOY_STEPS: usize = 400;
 
 const DT_TIP: &str = "\u{394}t, the length of a step. The paper learns one for each head, exp(\u{3c4}); moving it here asks the \
                       model nothing.";
 const STEPS_TIP: &str = "n, the number of steps before queries meet keys. The paper takes 3.";
 
 impl PhasePlane {
-    /// Learned or a toy, which is returned where another is chosen; and of the learned, which layer, which head, which text.
+    /// Draws the choice between the learned field and the toys, and returns a new choice. The learned field also has a
+    /// choice of layer, head and text.
     pub(super) fn mode_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<&QueryKeyPaths>) -> Option<Mode> {
         let mode = self.mode(cx);
         let row = ui.horizontal_wrapped(|ui| {
@@ -77,7 +78,7 @@ impl PhasePlane {
                 (PortraitSource::Toy(toy, _), _) => {
                     let settings = &mut self.toys[toy as usize];
                     dt_ui(ui, &mut settings.dt, TOY_DT);
-                    steps_ui(ui, &mut settings.steps, TOY_STEPS);
+                    steps_ui(ui, &mut settings.steps, MAX_TOY_STEPS);
                     let is_usual = *settings == toy.system().settings;
                     let reset = ui.add_enabled(!is_usual, Button::new("reset"));
                     if reset.on_hover_text("Back to the start, \u{394}t and n that the toy begins with.").clicked() {
@@ -87,10 +88,10 @@ impl PhasePlane {
                 (PortraitSource::Token(..), Some(learned)) => {
                     let own = learned.model_stepping;
                     let (mut dt, mut steps) = self.stepping(&learned);
-                    if dt_ui(ui, &mut dt, DT) {
+                    if dt_ui(ui, &mut dt, DT_RANGE) {
                         self.dt = Some(dt);
                     }
-                    if steps_ui(ui, &mut steps, STEPS.max(own.steps)) {
+                    if steps_ui(ui, &mut steps, MAX_STEPS.max(own.steps)) {
                         self.steps = Some(steps);
                     }
                     let moved = self.dt.is_some() || self.steps.is_some();
@@ -130,7 +131,7 @@ impl PhasePlane {
                 PortraitSource::Token(..) => self.choice_ui(ui, shown.plane.coordinate),
             }
             ui.separator();
-            self.chosen = self.behind.choice_ui(ui).or(self.chosen);
+            self.chosen = self.background.choice_ui(ui).or(self.chosen);
             if shown.token().is_some() {
                 ui.separator();
                 self.text_ui(ui, cx);
@@ -193,7 +194,7 @@ mod tests {
         egui::__run_test_ui(|ui| {
             for own in [0.1087, 0.1, 0.0123456] {
                 let mut dt = own;
-                assert!(!dt_ui(ui, &mut dt, DT), "{own}");
+                assert!(!dt_ui(ui, &mut dt, DT_RANGE), "{own}");
                 assert_eq!(dt, own);
             }
         });

@@ -24,7 +24,8 @@ pub struct Learned {
     /// The ends of the model's own evolution.
     pub ends: Vec<PhasePoint>,
     pub model_stepping: Stepping,
-    /// For each token, the distance of the model's end from that of the same steps in f64; `None` if either overflows.
+    /// For each token, the distance between the end of the model's evolution and that of the same steps in f64; `None`
+    /// if either overflows.
     pub f64_distances: Vec<Option<f64>>,
 }
 
@@ -70,7 +71,7 @@ impl Learned {
         self.starts.first().map_or(0, |p| p.q.len())
     }
 
-    /// Starts, then ends.
+    /// All points, first the starts, then the ends.
     pub fn points(&self) -> Vec<&PhasePoint> {
         self.starts.iter().chain(&self.ends).collect()
     }

@@ -45,7 +45,7 @@ struct ParsedMeasurement {
 pub struct PhasePlane {
     /// The user's choice; without one, the run's model, or a toy where there is no run.
     mode: Option<Mode>,
-    /// Replaces the model's own value.
+    /// The step size that replaces the model's own value.
     dt: Option<f64>,
     steps: Option<usize>,
     toys: [ToySettings; 2],
@@ -62,7 +62,7 @@ pub struct PhasePlane {
     /// True if every number is shown, not only the most important ones.
     has_details: bool,
     chosen: Option<Background>,
-    behind: Background,
+    background: Background,
     streaks: Streaks,
     /// The reason why the background shows no field.
     no_field: Option<String>,
@@ -86,7 +86,7 @@ impl Default for PhasePlane {
             size: vec2(480.0, 320.0),
             has_details: false,
             chosen: None,
-            behind: Background::Still,
+            background: Background::Still,
             streaks: Streaks::quiet(),
             no_field: None,
             field_of: None,
@@ -108,7 +108,7 @@ impl PhasePlane {
         if typed.is_some() || !self.text.is_empty() && !is_between {
             return typed;
         }
-        let rank = |m: &Measured<'_, QueryKeyPaths>| ((m.layer, m.head) == wanted(cx), m.sample.step);
+        let rank = |m: &Measured<'_, QueryKeyPaths>| ((m.layer, m.head) == selected_layer_and_head(cx), m.sample.step);
         sources().filter(|m| !m.is_typed).reduce(|a, b| if rank(&b) > rank(&a) { b } else { a })
     }
 
@@ -148,7 +148,7 @@ impl PhasePlane {
         }
     }
 
-    /// What is shown, computed once for each source.
+    /// The portrait to show, computed once for each source.
     fn portrait(&mut self, cx: &ViewCx<'_>) -> Option<Arc<PhasePortrait>> {
         let source = self.source(cx)?;
         if self.last_portrait(cx).is_none() {
@@ -161,14 +161,14 @@ impl PhasePlane {
         self.shown.get(&source).cloned().flatten()
     }
 
-    /// What is shown, if it was computed.
+    /// The portrait to show, if it is computed already.
     fn last_portrait(&self, cx: &ViewCx<'_>) -> Option<&PhasePortrait> {
         self.shown.get(&self.source(cx)?)?.as_deref()
     }
 }
 
 /// Layer and head that are selected, by their numbers.
-fn wanted(cx: &ViewCx<'_>) -> (usize, usize) {
+fn selected_layer_and_head(cx: &ViewCx<'_>) -> (usize, usize) {
     let layer = cx.selection.layer.as_ref().and_then(|path| path.rsplit('.').find_map(|part| part.parse().ok()));
     (layer.unwrap_or(0), cx.selection.head.unwrap_or(0))
 }

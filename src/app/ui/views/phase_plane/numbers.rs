@@ -2,7 +2,7 @@
 
 use super::{
     learned::Learned,
-    portrait::{PhasePortrait, Track},
+    portrait::{IntegratorPath, PhasePortrait},
     scene::{SceneStyle, paint_end, paint_style},
 };
 use crate::{
@@ -30,17 +30,17 @@ struct MetricRow {
     values: [String; 2],
 }
 
-const DETERMINANT: &str = "Determinant of the Jacobian of one step at the start, less 1, measured from the whole 2d \u{d7} 2d \
+const DETERMINANT_TOOLTIP: &str = "Determinant of the Jacobian of one step at the start, less 1, measured from the whole 2d \u{d7} 2d \
                            matrix. A leapfrog step is three shears, so 0 up to rounding; of Euler's, det(I \u{2212} \
                            \u{394}t\u{b2} f\u{2032}) \u{2212} 1.";
-const VOLUME: &str = "What n steps multiply a small volume of phase space around the start by: the product of their \
+const VOLUME_TOOLTIP: &str = "What n steps multiply a small volume of phase space around the start by: the product of their \
                       determinants.";
-const AREA: &str = "Area of the blob after n steps, over its area before: what its outline of 720 corners encloses. Rough where \
+const AREA_TOOLTIP: &str = "Area of the blob after n steps, over its area before: what its outline of 720 corners encloses. Rough where \
                     the outline is drawn out into a thread.";
-const BACK: &str = "How far from the start one arrives after n steps and n steps by \u{2212}\u{394}t. Leapfrog undoes itself \
+const REVERSIBILITY_TOOLTIP: &str = "How far from the start one arrives after n steps and n steps by \u{2212}\u{394}t. Leapfrog undoes itself \
                     up to rounding; Euler does not.";
-const DRIFT: &str = "The largest departure of |k|\u{b2}/2 + V(q) from its value at the start.";
-const OFF: &str = "Distance, over all 2d numbers, between the end that the model computed in 32 bits and the same steps, at \
+const DRIFT_TOOLTIP: &str = "The largest departure of |k|\u{b2}/2 + V(q) from its value at the start.";
+const MODEL_DISTANCE_TOOLTIP: &str = "Distance, over all 2d numbers, between the end that the model computed in 32 bits and the same steps, at \
                    the model's own \u{394}t, n and integrator, computed here in 64.";
 
 fn value(v: Option<f64>) -> String {
@@ -55,29 +55,31 @@ fn factor(v: Option<f64>) -> String {
 }
 
 fn rows(shown: &PhasePortrait, learned: Option<&Learned>) -> [MetricRow; 4] {
-    let row =
-        |name, tip, of: &dyn Fn(&Track) -> String| MetricRow { name, tip, values: shown.tracks.each_ref().map(of) };
+    let row = |name, tip, of: &dyn Fn(&IntegratorPath) -> String| {
+        let values = shown.tracks.each_ref().map(of);
+        MetricRow { name, tip, values }
+    };
     let size = match &shown.blob {
         Some(before) => {
-            let ratio = |t: &Track| factor(t.blob.as_ref().map(|b| b.area() / before.area()));
-            row("area of the blob, \u{d7}", AREA, &ratio)
+            let ratio = |t: &IntegratorPath| factor(t.blob.as_ref().map(|b| b.area() / before.area()));
+            row("area of the blob, \u{d7}", AREA_TOOLTIP, &ratio)
         }
-        None => row("volume after n, \u{d7}", VOLUME, &|t| factor(t.volume)),
+        None => row("volume after n, \u{d7}", VOLUME_TOOLTIP, &|t| factor(t.volume)),
     };
     let error = match learned.zip(shown.token()) {
-        None => row("energy drift", DRIFT, &|t| value(t.drift)),
-        Some((learned, token)) => row("off the model\u{2019}s end", OFF, &|t| {
+        None => row("energy drift", DRIFT_TOOLTIP, &|t| value(t.drift)),
+        Some((learned, token)) => row("off the model\u{2019}s end", MODEL_DISTANCE_TOOLTIP, &|t| {
             let off = learned.f64_distances.get(token).copied().flatten();
             value(off.filter(|_| t.integrator == learned.model_stepping.integrator))
         }),
     };
-    let determinant = row("det J \u{2212} 1, one step", DETERMINANT, &|t| value_label(t.determinant - 1.0));
-    [determinant, size, row("there and back, off by", BACK, &|t| value(t.back)), error]
+    let determinant = row("det J \u{2212} 1, one step", DETERMINANT_TOOLTIP, &|t| value_label(t.determinant - 1.0));
+    [determinant, size, row("there and back, off by", REVERSIBILITY_TOOLTIP, &|t| value(t.back)), error]
 }
 
 /// The view's own numbers, large: what the steps make of a small volume, under each integrator.
 fn large_figures(shown: &PhasePortrait, look: SceneStyle<'_>) -> Vec<LargeFigure> {
-    let figure = |track: &Track| {
+    let figure = |track: &IntegratorPath| {
         let value = factor(track.volume);
         let meaning = match track.volume {
             Some(_) if value == "1.000" => "kept",
@@ -93,7 +95,7 @@ fn large_figures(shown: &PhasePortrait, look: SceneStyle<'_>) -> Vec<LargeFigure
                 colour: look.colour(track.integrator),
             }),
             meaning: meaning.to_owned(),
-            tip: VOLUME.to_owned(),
+            tip: VOLUME_TOOLTIP.to_owned(),
             ..LargeFigure::default()
         }
     };
@@ -104,8 +106,8 @@ fn large_figures(shown: &PhasePortrait, look: SceneStyle<'_>) -> Vec<LargeFigure
 pub fn height(is_beside: bool, has_details: bool) -> f32 {
     let details = match (has_details, is_beside) {
         (false, _) => 0.0,
-        (true, true) => STACKED,
-        (true, false) => TABLE,
+        (true, true) => STACKED_HEIGHT,
+        (true, false) => TABLE_HEIGHT,
     };
     let large = if is_beside { 2.0 * large_figure::HEIGHT + 4.0 } else { large_figure::HEIGHT };
     large + 4.0 + fold::HEIGHT + 4.0 + details
@@ -121,17 +123,17 @@ pub fn own_numbers_ui(ui: &mut Ui, look: SceneStyle<'_>, shown: &PhasePortrait, 
     }
 }
 
-const COLUMN: f32 = 84.0;
-const STACKED: f32 = 18.0 + 4.0 * 33.0;
-pub const STACKED_WIDTH: f32 = 2.0 * COLUMN + 8.0;
+const COLUMN_WIDTH: f32 = 84.0;
+const STACKED_HEIGHT: f32 = 18.0 + 4.0 * 33.0;
+pub const STACKED_WIDTH: f32 = 2.0 * COLUMN_WIDTH + 8.0;
 /// Height of the numbers as a table.
-const TABLE: f32 = 5.0 * 17.0;
-const NAME: f32 = 150.0;
+const TABLE_HEIGHT: f32 = 5.0 * 17.0;
+const NAME_WIDTH: f32 = 150.0;
 
 /// The head of the columns: how each integrator is drawn.
 fn head_ui(ui: &mut Ui, look: SceneStyle<'_>) {
     for integrator in Integrator::ALL {
-        let (rect, _) = ui.allocate_exact_size(vec2(COLUMN, 16.0), Sense::hover());
+        let (rect, _) = ui.allocate_exact_size(vec2(COLUMN_WIDTH, 16.0), Sense::hover());
         let painter = ui.painter_at(rect.expand(4.0));
         let y = rect.center().y;
         let line = [pos2(rect.left(), y), pos2(rect.left() + 20.0, y)];
@@ -161,7 +163,7 @@ pub fn numbers_ui(ui: &mut Ui, look: SceneStyle<'_>, shown: &PhasePortrait, lear
     ui.spacing_mut().interact_size.y = 14.0;
     ui.horizontal(|ui| {
         if !stacked {
-            cell_ui(ui, NAME, |_| {});
+            cell_ui(ui, NAME_WIDTH, |_| {});
         }
         head_ui(ui, look);
     });
@@ -171,11 +173,11 @@ pub fn numbers_ui(ui: &mut Ui, look: SceneStyle<'_>, shown: &PhasePortrait, lear
         }
         ui.horizontal(|ui| {
             if !stacked {
-                cell_ui(ui, NAME, |ui| name_ui(ui, theme, &row));
+                cell_ui(ui, NAME_WIDTH, |ui| name_ui(ui, theme, &row));
             }
             for words in &row.values {
                 let words = RichText::new(words).font(theme::numbers()).color(theme.text);
-                cell_ui(ui, COLUMN, |ui| _ = ui.label(words));
+                cell_ui(ui, COLUMN_WIDTH, |ui| _ = ui.label(words));
             }
         });
     }
@@ -184,7 +186,7 @@ pub fn numbers_ui(ui: &mut Ui, look: SceneStyle<'_>, shown: &PhasePortrait, lear
 /// Says which integrator overflows, and when; `None` where neither does.
 pub fn overflow_sentence(shown: &PhasePortrait) -> Option<String> {
     let (dt, steps) = shown.stepping();
-    let at = |t: &Track| Some((t.integrator, t.overflows_at?));
+    let at = |t: &IntegratorPath| Some((t.integrator, t.overflows_at?));
     let over: Vec<_> = shown.tracks.iter().filter_map(at).collect();
     if over.iter().any(|(_, step)| *step == 0) {
         return Some("The start is no finite number, so nothing evolves from it.".to_owned());

@@ -30,7 +30,7 @@ pub struct Plane {
 }
 
 /// Samples of the field along each side.
-const SAMPLES: usize = 29;
+const SIDE_SAMPLES: usize = 29;
 
 impl Plane {
     /// The plane of a system with one q and one k, which is its whole phase space.
@@ -53,7 +53,7 @@ impl Plane {
             rows.iter().map(|row| row.iter().zip(&mean).map(|(v, m)| v - m).collect()).collect();
         match choice {
             PlaneChoice::Pair(chosen) => Self::pair(mean, &centred, width, chosen),
-            PlaneChoice::Principal => Self::principal(mean, &centred, width),
+            PlaneChoice::Principal => Self::from_principal_components(mean, &centred, width),
         }
     }
 
@@ -77,7 +77,7 @@ impl Plane {
         }
     }
 
-    fn principal(mean: Vec<f64>, centred: &[Vec<f64>], width: usize) -> Self {
+    fn from_principal_components(mean: Vec<f64>, centred: &[Vec<f64>], width: usize) -> Self {
         let found = pca::components(centred, 2 * width, 2);
         if found.len() < 2 {
             // Points that differ in no two directions span no plane.
@@ -89,13 +89,13 @@ impl Plane {
         Self { base: mean, axes, names, shares: Some(shares), coordinate: None }
     }
 
-    pub fn place(&self, point: &PhasePoint) -> [f64; 2] {
+    pub fn project(&self, point: &PhasePoint) -> [f64; 2] {
         let along =
             |axis: &[f64]| point.coordinates().zip(&self.base).zip(axis).map(|((v, b), a)| (v - b) * a).sum::<f64>();
         [along(&self.axes[0]), along(&self.axes[1])]
     }
 
-    /// The point of phase space at a place of the plane.
+    /// The point of phase space at a position in the plane.
     fn embed(&self, [x, y]: [f64; 2]) -> PhasePoint {
         let [u, v] = &self.axes;
         let all: Vec<f64> = self.base.iter().zip(u).zip(v).map(|((b, u), v)| b + x * u + y * v).collect();
@@ -109,16 +109,17 @@ impl Plane {
         if !(wide > 0.0 && high > 0.0 && wide.is_finite() && high.is_finite()) {
             return None;
         }
-        let share = |i: usize| i as f64 / (SAMPLES - 1) as f64;
+        let share = |i: usize| i as f64 / (SIDE_SAMPLES - 1) as f64;
         let velocity = |i: usize| {
-            let place = [f64::from(x0) + share(i % SAMPLES) * wide, f64::from(y0) + share(i / SAMPLES) * high];
+            let (col, row) = (share(i % SIDE_SAMPLES), share(i / SIDE_SAMPLES));
+            let place = [f64::from(x0) + col * wide, f64::from(y0) + row * high];
             let point = self.embed(place);
             let moving = PhasePoint::new(point.k, force.at(&point.q));
             let along = |axis: &[f64]| moving.coordinates().zip(axis).map(|(v, a)| v * a).sum::<f64>();
             [(along(&self.axes[0]) / wide) as f32, (along(&self.axes[1]) / high) as f32]
         };
-        let data = (0..SAMPLES * SAMPLES).map(velocity).collect();
-        Some(VectorField { rows: SAMPLES, cols: SAMPLES, data })
+        let data = (0..SIDE_SAMPLES * SIDE_SAMPLES).map(velocity).collect();
+        Some(VectorField { rows: SIDE_SAMPLES, cols: SIDE_SAMPLES, data })
     }
 }
 
@@ -136,20 +137,20 @@ mod tests {
         let points = points();
         let plane = Plane::fit(&points.iter().collect::<Vec<_>>(), 2, PlaneChoice::Pair(None));
         assert_eq!((plane.coordinate, plane.names[1].as_str()), (Some(1), "k[1]"));
-        assert_eq!(plane.place(&points[0]), [3.0, 6.0]);
+        assert_eq!(plane.project(&points[0]), [3.0, 6.0]);
         let [q, k] = plane.shares.unwrap();
         assert!(k > q && q + k > 0.99 && q + k < 1.0, "{q} {k}");
         assert_eq!(plane.embed([3.0, 6.0]).q[1], 3.0);
         assert!(plane.embed([3.0, 6.0]).q[0].abs() < 1e-12, "through the mean");
         let first = Plane::fit(&points.iter().collect::<Vec<_>>(), 2, PlaneChoice::Pair(Some(0)));
-        assert_eq!(first.place(&points[0]), [0.1, 0.1]);
+        assert_eq!(first.project(&points[0]), [0.1, 0.1]);
     }
 
     #[test]
     fn a_place_of_the_principal_plane_embeds_onto_itself() {
         let points = points();
         let plane = Plane::fit(&points.iter().collect::<Vec<_>>(), 2, PlaneChoice::Principal);
-        let [x, y] = plane.place(&plane.embed([0.7, -0.4]));
+        let [x, y] = plane.project(&plane.embed([0.7, -0.4]));
         assert!((x - 0.7).abs() < 1e-9 && (y + 0.4).abs() < 1e-9, "{x} {y}");
         let lost = PhasePoint::new([f64::NAN, 0.0], [0.0, 0.0]);
         let with_lost: Vec<&PhasePoint> = points.iter().chain([&lost]).collect();
@@ -161,9 +162,9 @@ mod tests {
     #[test]
     fn the_field_of_the_harmonic_toy_turns_clockwise() {
         let field = Plane::phase_space().field(&Force::Harmonic, [-1.0, 1.0, -2.0, 2.0]).unwrap();
-        let at = |x: usize, y: usize| field.data[y * SAMPLES + x];
-        assert_eq!(at(SAMPLES - 1, SAMPLES / 2), [0.0, -0.25], "right of the middle it goes down");
-        assert_eq!(at(SAMPLES / 2, SAMPLES - 1), [1.0, 0.0], "above, to the right");
+        let at = |x: usize, y: usize| field.data[y * SIDE_SAMPLES + x];
+        assert_eq!(at(SIDE_SAMPLES - 1, SIDE_SAMPLES / 2), [0.0, -0.25], "right of the middle it goes down");
+        assert_eq!(at(SIDE_SAMPLES / 2, SIDE_SAMPLES - 1), [1.0, 0.0], "above, to the right");
         assert!(Plane::phase_space().field(&Force::Harmonic, [0.0, 0.0, 0.0, 1.0]).is_none());
         assert!(Plane::phase_space().field(&Force::Harmonic, [f32::NAN, 1.0, 0.0, 1.0]).is_none());
     }

@@ -4,13 +4,13 @@ use super::{
     PortraitSource,
     learned::Learned,
     plane::Plane,
-    toy::{Blob, Toy, ToySettings, level},
+    toy::{Blob, Toy, ToySettings, level_lines},
 };
 use crate::analysis::query_key_flow::{Evolution, Integrator, PhasePoint};
 
 /// One integrator's path from the start.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Track {
+pub struct IntegratorPath {
     pub integrator: Integrator,
     /// Positions on the plane from the start onwards; the list ends before f32 would overflow.
     pub places: Vec<[f64; 2]>,
@@ -27,13 +27,13 @@ pub struct Track {
     pub blob: Option<Blob>,
 }
 
-impl Track {
+impl IntegratorPath {
     fn new(plane: &Plane, evolution: &Evolution<'_>, start: &PhasePoint, steps: usize, blob: Option<&Blob>) -> Self {
         let path = evolution.path(start, steps);
         let is_whole = path.overflows_at.is_none();
         Self {
             integrator: evolution.integrator,
-            places: path.points.iter().map(|p| plane.place(p)).collect(),
+            places: path.points.iter().map(|p| plane.project(p)).collect(),
             overflows_at: path.overflows_at,
             determinant: evolution.step_determinant(start),
             volume: is_whole.then(|| evolution.volume_factor(&path)),
@@ -59,7 +59,7 @@ pub struct UnfocusedPath {
 pub struct PhasePortrait {
     pub(super) source: PortraitSource,
     pub plane: Plane,
-    pub tracks: [Track; 2],
+    pub tracks: [IntegratorPath; 2],
     pub others: Vec<UnfocusedPath>,
     /// The end of the model's own evolution.
     pub model_end: Option<[f64; 2]>,
@@ -78,7 +78,8 @@ impl PhasePortrait {
         let start = PhasePoint::new([q], [k]);
         let blob = toy.blob(settings.start);
         let evolution = |integrator| Evolution { force, integrator, dt: settings.dt };
-        let track = |integrator| Track::new(&plane, &evolution(integrator), &start, settings.steps, Some(&blob));
+        let steps = settings.steps;
+        let track = |integrator| IntegratorPath::new(&plane, &evolution(integrator), &start, steps, Some(&blob));
         let tracks = Integrator::ALL.map(track);
         let energy = evolution(Integrator::Leapfrog).energy(&start).unwrap_or(f64::NAN);
         Self {
@@ -87,7 +88,7 @@ impl PhasePortrait {
             others: vec![],
             model_end: None,
             levels: toy.levels(),
-            own_level: level(force, energy),
+            own_level: level_lines(force, energy),
             blob: Some(blob),
             extent: toy.system().extent,
             plane,
@@ -100,15 +101,16 @@ impl PhasePortrait {
         let plane = Plane::fit(&learned.points(), learned.width(), choice);
         let (force, start) = (&learned.force, learned.starts.get(token)?);
         let evolution = |integrator| Evolution { force, integrator, dt };
-        let tracks = Integrator::ALL.map(|integrator| Track::new(&plane, &evolution(integrator), start, steps, None));
+        let track = |integrator| IntegratorPath::new(&plane, &evolution(integrator), start, steps, None);
+        let tracks = Integrator::ALL.map(track);
         let other = |(token, start): (usize, &PhasePoint)| {
             let path = evolution(learned.model_stepping.integrator).path(start, steps);
-            UnfocusedPath { token, places: path.points.iter().map(|p| plane.place(p)).collect() }
+            UnfocusedPath { token, places: path.points.iter().map(|p| plane.project(p)).collect() }
         };
         let others = learned.starts.iter().enumerate().filter(|(t, _)| *t != token).map(other).collect();
-        let model_end = learned.ends.get(token).filter(|end| end.is_finite()).map(|end| plane.place(end));
-        let places = learned.points().into_iter().filter(|p| p.is_finite()).map(|p| plane.place(p));
-        let (levels, own_level, extent) = (vec![], vec![], extent(places));
+        let model_end = learned.ends.get(token).filter(|end| end.is_finite()).map(|end| plane.project(end));
+        let places = learned.points().into_iter().filter(|p| p.is_finite()).map(|p| plane.project(p));
+        let (levels, own_level, extent) = (vec![], vec![], bounding_box(places));
         Some(Self { source, tracks, others, model_end, levels, own_level, blob: None, extent, plane })
     }
 
@@ -131,7 +133,7 @@ impl PhasePortrait {
 
     /// The points that the camera is fitted to: the extent, and the paths clamped to its neighbourhood. With `close`,
     /// only the paths; this has no effect on a toy, which has no other tokens.
-    pub fn fitted(&self, close: bool) -> Vec<[f32; 3]> {
+    pub fn camera_points(&self, close: bool) -> Vec<[f32; 3]> {
         let [x0, x1, y0, y1] = self.extent;
         if close && self.blob.is_none() {
             let all = self.tracks.iter().flat_map(|t| &t.places).chain(&self.model_end);
@@ -146,7 +148,7 @@ impl PhasePortrait {
 }
 
 /// The smallest box around places, with an extent in both directions.
-fn extent(places: impl Iterator<Item = [f64; 2]>) -> [f64; 4] {
+fn bounding_box(places: impl Iterator<Item = [f64; 2]>) -> [f64; 4] {
     let none = [f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY, f64::NEG_INFINITY];
     let all = places.fold(none, |[x0, x1, y0, y1], [x, y]| [x0.min(x), x1.max(x), y0.min(y), y1.max(y)]);
     if all.iter().any(|v| !v.is_finite()) {

@@ -1,6 +1,6 @@
 //! The picture: levels of energy, both integrators' paths, the other tokens, the blob, and signs of starts and ends.
 
-use super::portrait::{PhasePortrait, Track};
+use super::portrait::{IntegratorPath, PhasePortrait};
 use crate::{
     analysis::query_key_flow::Integrator,
     ui::views::{flow::camera::Frame, painting::*},
@@ -63,23 +63,23 @@ pub fn paint_end(painter: &Painter, at: Pos2, integrator: Integrator, look: Scen
 }
 
 /// Steps of a path beyond which each is no longer marked by a dot.
-const DOTTED: usize = 40;
+const MAX_DOTTED_STEPS: usize = 40;
 
 impl Scene<'_> {
-    fn at(&self, [x, y]: [f64; 2]) -> Pos2 {
+    fn to_screen(&self, [x, y]: [f64; 2]) -> Pos2 {
         self.frame.project([x as f32, y as f32, 0.0])
     }
 
     fn line(&self, places: &[[f64; 2]]) -> Vec<Pos2> {
-        places.iter().map(|p| self.at(*p)).collect()
+        places.iter().map(|p| self.to_screen(*p)).collect()
     }
 
-    /// A place on the screen, if it is in sight.
-    fn seen(&self, place: Option<[f64; 2]>) -> Option<Pos2> {
-        place.map(|p| self.at(p)).filter(|at| self.sheet.expand(8.0).contains(*at))
+    /// A place on the screen, if it is visible.
+    fn visible_position(&self, place: Option<[f64; 2]>) -> Option<Pos2> {
+        place.map(|p| self.to_screen(p)).filter(|at| self.sheet.expand(8.0).contains(*at))
     }
 
-    /// Paints everything but the background, which the GPU paints. `patch`: what is in sight, left, right, low, high.
+    /// Paints everything but the background, which the GPU paints. `patch`: the visible patch, left, right, low, high.
     pub fn paint(&self, shown: &PhasePortrait, patch: [f32; 4]) {
         self.zero_lines();
         let faint = Stroke::new(1.0, self.look.theme.grey().gamma_multiply(0.45));
@@ -87,19 +87,19 @@ impl Scene<'_> {
         for (levels, stroke) in [(&shown.levels, faint), (&shown.own_level, own)] {
             levels.iter().for_each(|level| clip::paint_line(self.painter, &self.line(level), stroke));
         }
-        shown.others.iter().for_each(|other| self.other(&other.places));
+        shown.others.iter().for_each(|other| self.paint_unfocused(&other.places));
         // where both paths coincide, the one of the better integrator lies on top
-        shown.tracks.iter().for_each(|track| self.track(track));
+        shown.tracks.iter().for_each(|track| self.paint_track(track));
         self.blobs(shown);
         for track in &shown.tracks {
-            if let Some(end) = self.seen(track.end()) {
+            if let Some(end) = self.visible_position(track.end()) {
                 paint_end(self.painter, end, track.integrator, self.look);
             }
         }
-        if let Some(start) = self.seen(shown.start()) {
+        if let Some(start) = self.visible_position(shown.start()) {
             self.painter.circle(start, 4.5, self.look.theme.panel, Stroke::new(2.0, self.look.theme.text));
         }
-        if let Some(end) = self.seen(shown.model_end) {
+        if let Some(end) = self.visible_position(shown.model_end) {
             self.painter.circle_stroke(end, 9.0, Stroke::new(3.5, self.look.theme.panel.gamma_multiply(0.7)));
             self.painter.circle_stroke(end, 9.0, Stroke::new(1.5, self.look.theme.accent));
             paint_mark(self.painter, end, Mark::Cross, self.look.theme.accent);
@@ -109,22 +109,23 @@ impl Scene<'_> {
         }
     }
 
-    fn other(&self, places: &[[f64; 2]]) {
+    fn paint_unfocused(&self, places: &[[f64; 2]]) {
         let faint = self.look.theme.secondary.gamma_multiply(0.45);
         clip::paint_line(self.painter, &self.line(places), Stroke::new(1.0, faint));
-        if let Some(start) = self.seen(places.first().copied()) {
+        if let Some(start) = self.visible_position(places.first().copied()) {
             self.painter.circle(start, 2.2, self.look.theme.panel, Stroke::new(1.0, faint));
         }
-        if let Some(end) = self.seen(places.last().copied()) {
+        if let Some(end) = self.visible_position(places.last().copied()) {
             self.painter.circle_filled(end, 2.2, self.look.theme.secondary.gamma_multiply(0.7));
         }
     }
 
-    fn track(&self, track: &Track) {
+    fn paint_track(&self, track: &IntegratorPath) {
         let (line, colour) = (self.line(&track.places), self.look.colour(track.integrator));
         clip::paint_line(self.painter, &line, Stroke::new(4.5, self.look.theme.panel.gamma_multiply(0.55)));
         paint_style(self.painter, &line, track.integrator, Stroke::new(2.0, colour));
-        for at in track.places.iter().filter(|_| line.len() <= DOTTED).filter_map(|p| self.seen(Some(*p))) {
+        let dotted = track.places.iter().filter(|_| line.len() <= MAX_DOTTED_STEPS);
+        for at in dotted.filter_map(|p| self.visible_position(Some(*p))) {
             self.painter.circle_filled(at, 2.6, colour);
         }
     }
@@ -132,7 +133,7 @@ impl Scene<'_> {
     fn blobs(&self, shown: &PhasePortrait) {
         let tracks = shown.tracks.iter().filter_map(|t| Some((t.blob.as_ref()?, self.look.colour(t.integrator))));
         for (blob, colour) in shown.blob.iter().map(|b| (b, self.look.theme.text)).chain(tracks) {
-            let dots = blob.inside.iter().filter_map(|p| self.seen(Some(*p)));
+            let dots = blob.inside.iter().filter_map(|p| self.visible_position(Some(*p)));
             self.painter.extend(dots.map(|at| Shape::circle_filled(at, 1.2, colour.gamma_multiply(0.75))));
             let mut outline = self.line(&blob.outline);
             outline.extend(outline.first().copied());
@@ -141,7 +142,7 @@ impl Scene<'_> {
     }
 
     fn zero_lines(&self) {
-        let zero = self.at([0.0, 0.0]);
+        let zero = self.to_screen([0.0, 0.0]);
         let stroke = Stroke::new(1.0, self.look.theme.line);
         if self.sheet.x_range().contains(zero.x) {
             self.painter.vline(zero.x, self.sheet.y_range(), stroke);
@@ -162,13 +163,13 @@ impl Scene<'_> {
         let right = self.paint_text(self.sheet.right_bottom() - vec2(4.0, 2.0), Align2::RIGHT_BOTTOM, &name(0), &small);
         let top = self.paint_text(self.sheet.left_top() + vec2(4.0, 2.0), Align2::LEFT_TOP, &name(1), &small);
         for (value, words) in Scale::Linear.ticks(f64::from(x0), f64::from(x1), wanted(self.sheet.width())) {
-            let at = pos2(self.at([value, 0.0]).x, self.sheet.bottom() - 2.0);
+            let at = pos2(self.to_screen([value, 0.0]).x, self.sheet.bottom() - 2.0);
             if at.x > self.sheet.left() + 44.0 && at.x < right.left() - 24.0 {
                 self.paint_text(at, Align2::CENTER_BOTTOM, &words, &mono);
             }
         }
         for (value, words) in Scale::Linear.ticks(f64::from(y0), f64::from(y1), wanted(self.sheet.height() * 1.6)) {
-            let at = pos2(self.sheet.left() + 4.0, self.at([0.0, value]).y);
+            let at = pos2(self.sheet.left() + 4.0, self.to_screen([0.0, value]).y);
             if at.y > top.bottom() + 10.0 && at.y < self.sheet.bottom() - 10.0 {
                 self.paint_text(at, Align2::LEFT_CENTER, &words, &mono);
             }

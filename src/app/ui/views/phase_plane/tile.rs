@@ -5,7 +5,7 @@ use super::{
     numbers::{self, STACKED_WIDTH, integrator_label, numbers_ui, overflow_sentence, own_numbers_ui},
     portrait::PhasePortrait,
     scene::{Scene, SceneStyle, share_label},
-    wanted,
+    selected_layer_and_head,
 };
 use crate::ui::views::{
     flow::{camera::Frame, streaks::Background},
@@ -51,7 +51,7 @@ impl PhasePlane {
         }
     }
 
-    /// The controls of what is shown, and it; or why there is nothing.
+    /// Draws the portrait with its controls, or the reason why there is none.
     fn shown_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<Measured<'_, QueryKeyPaths>>) {
         let is_low = plot::is_lower(ui, LOW_HEIGHT);
         let Some(shown) = self.portrait(cx) else {
@@ -79,7 +79,7 @@ impl PhasePlane {
         if let Some(words) = overflow_sentence(&shown) {
             wrapped_ui(ui, format!("! {words}"), cx.theme.error);
         }
-        self.body_ui(ui, cx, &shown, if is_low { PEEK } else { 0.0 });
+        self.body_ui(ui, cx, &shown, if is_low { FOOTER_PEEK_HEIGHT } else { 0.0 });
         if let Some(tokens) = tokens.filter(|_| is_low) {
             Self::tokens_ui(ui, cx, &shown, tokens);
         }
@@ -90,7 +90,7 @@ impl PhasePlane {
     fn body_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &PhasePortrait, under: f32) {
         let learned = self.learned();
         let mut caption = self.caption(shown);
-        if let Some(why) = self.no_field.as_ref().filter(|_| self.behind != Background::Nothing) {
+        if let Some(why) = self.no_field.as_ref().filter(|_| self.background != Background::Nothing) {
             let _ = write!(caption, " No streaks: {why}.");
         }
         let mut room = ui.available_size();
@@ -158,16 +158,16 @@ impl PhasePlane {
         });
     }
 
-    /// Why there is no picture of what was measured, with a way on.
+    /// Explains why the measurement has no picture, and offers a next step.
     fn why_not_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<Measured<'_, QueryKeyPaths>>) {
         let Some(m) = measured else {
             cx.shows_nothing();
             return cx.unmeasured_ui::<QueryKeyPaths>(ui, EMPTY);
         };
         if !evolves(m.value) {
-            const ASKING: &str = "Asking the other variants whether their queries and keys evolve.";
+            const ASKING_NOTE: &str = "Asking the other variants whether their queries and keys evolve.";
             let are_asked = cx.is_waiting_for::<QueryKeyPaths>(None);
-            return cx.nothing_ui(ui, if are_asked { ASKING } else { NONE_EVOLVE });
+            return cx.nothing_ui(ui, if are_asked { ASKING_NOTE } else { NONE_EVOLVE });
         }
         if m.evolution.is_none() {
             let evolving = m.evolves.iter().enumerate().filter(|(_, e)| **e).map(|(l, _)| l);
@@ -182,7 +182,7 @@ impl PhasePlane {
             return;
         }
         let why = self.read.as_ref().and_then(|r| r.learned.as_ref().err());
-        let words = why.cloned().unwrap_or_else(|| cx.why_nothing::<QueryKeyPaths>(EMPTY));
+        let words = why.cloned().unwrap_or_else(|| cx.empty_reason::<QueryKeyPaths>(EMPTY));
         cx.nothing_ui(ui, &words);
     }
 
@@ -198,9 +198,9 @@ impl PhasePlane {
         }
     }
 
-    /// The camera set on what is shown, and the patch of the plane that is in sight: left, right, low, high.
+    /// The camera set on what is shown, and the patch of the plane that is visible: left, right, low, high.
     fn frame(&self, sheet: Rect, shown: &PhasePortrait) -> (Frame, [f32; 4]) {
-        let frame = self.camera.frame(sheet.shrink2(vec2(18.0, 20.0)), shown.fitted(self.close).into_iter());
+        let frame = self.camera.frame(sheet.shrink2(vec2(18.0, 20.0)), shown.camera_points(self.close).into_iter());
         let zero = frame.project([0.0; 3]);
         let (x, y) = (|at: f32| (at - zero.x) / frame.scale, |at: f32| (zero.y - at) / frame.scale);
         (frame, [x(sheet.left()), x(sheet.right()), y(sheet.bottom()), y(sheet.top())])
@@ -229,9 +229,9 @@ impl PhasePlane {
         let (sheet, response, painter) = canvas_ui(ui, size, Sense::click_and_drag(), "phase plane");
         self.camera.zoom(ui, &response, response.hovered());
         let (frame, patch) = self.frame(sheet, shown);
-        if self.behind != Background::Nothing {
+        if self.background != Background::Nothing {
             self.follow_field(shown, patch);
-            let flowing = self.behind == Background::Flowing && !cx.still;
+            let flowing = self.background == Background::Flowing && !cx.still;
             self.no_field = self.streaks.paint(ui, sheet, &frame, 0.0, flowing, cx.theme).err();
         }
         let look = SceneStyle::new(cx.mirror, cx.selection.variant, cx.theme);
@@ -270,7 +270,7 @@ impl PhasePlane {
 /// A lower tile, points, has the plane's controls in a menu after the first row, and tokens and notices at the end.
 const LOW_HEIGHT: f32 = 300.0;
 /// Height that the picture leaves to what is under it in such a tile, points.
-const PEEK: f32 = 20.0;
+const FOOTER_PEEK_HEIGHT: f32 = 20.0;
 /// Height from which a tile has room for numbers below the picture, points.
 const MIN_ABOVE_NUMBERS: f32 = 365.0;
 
@@ -284,7 +284,7 @@ impl View for PhasePlane {
         if self.mode(cx) != Mode::Learned {
             return;
         }
-        let (focus, (layer, head)) = (cx.selection.variant, wanted(cx));
+        let (focus, (layer, head)) = (cx.selection.variant, selected_layer_and_head(cx));
         let args = QueryKeyPathsArgs { text: self.text.clone(), layer, head, ..QueryKeyPathsArgs::default() };
         cx.ask::<QueryKeyPaths>(Some(focus), &args, Freshness::OFTEN);
         if self.variant_paths(cx, focus).is_some_and(|m| !evolves(m.value)) && cx.mirror.variants().len() > 1 {
@@ -296,7 +296,7 @@ impl View for PhasePlane {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let measured = (self.mode(cx) == Mode::Learned).then(|| self.measured(cx)).flatten();
         self.read(measured);
-        self.behind = self.chosen.unwrap_or_else(|| Background::usual(ui));
+        self.background = self.chosen.unwrap_or_else(|| Background::default_for(ui));
         ui.spacing_mut().item_spacing.y = 4.0;
         let chosen = cx.controls_ui(ui, |ui, cx| self.mode_ui(ui, cx, measured.map(|m| m.value))).flatten();
         let is_low = plot::is_lower(ui, LOW_HEIGHT);

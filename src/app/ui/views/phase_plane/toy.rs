@@ -18,7 +18,7 @@ pub struct ToySettings {
     pub start: [f64; 2],
 }
 
-const CORNERS: usize = 720;
+const BLOB_CORNERS: usize = 720;
 /// Points that fill the inside of a blob.
 const POINTS_INSIDE: usize = 140;
 
@@ -75,7 +75,7 @@ impl Toy {
     pub fn blob(self, [q, k]: [f64; 2]) -> Blob {
         let radius = self.system().radius;
         let on = |angle: f64, share: f64| [q + radius * share * angle.cos(), k + radius * share * angle.sin()];
-        let outline = (0..CORNERS).map(|i| on(TAU * i as f64 / CORNERS as f64, 1.0)).collect();
+        let outline = (0..BLOB_CORNERS).map(|i| on(TAU * i as f64 / BLOB_CORNERS as f64, 1.0)).collect();
         // the spiral of sunflower seeds fills the disc evenly
         let seed = |i: usize| on(i as f64 * 2.399_963, ((i as f64 + 0.5) / POINTS_INSIDE as f64).sqrt());
         Blob { outline, inside: (0..POINTS_INSIDE).map(seed).collect() }
@@ -83,16 +83,16 @@ impl Toy {
 
     /// Lines of equal energy |k|²/2 + V(q), each closed.
     pub fn levels(self) -> Vec<Vec<[f64; 2]>> {
-        self.system().energies.iter().flat_map(|energy| level(&self.system().force, *energy)).collect()
+        self.system().energies.iter().flat_map(|energy| level_lines(&self.system().force, *energy)).collect()
     }
 }
 
 /// The level line of an energy in the plane of one q and one k: closed curves around each well, or around both.
-pub fn level(force: &Force, energy: f64) -> Vec<Vec<[f64; 2]>> {
-    const REACH: f64 = 8.0;
-    const SAMPLES: usize = 1600;
+pub fn level_lines(force: &Force, energy: f64) -> Vec<Vec<[f64; 2]>> {
+    const LEVEL_EXTENT: f64 = 8.0;
+    const LEVEL_SAMPLES: usize = 1600;
     let room = |q: f64| force.potential(&[q]).map_or(f64::NAN, |v| energy - v);
-    let at = |i: usize| REACH * (2.0 * i as f64 / SAMPLES as f64 - 1.0);
+    let at = |i: usize| LEVEL_EXTENT * (2.0 * i as f64 / LEVEL_SAMPLES as f64 - 1.0);
     // bisects for the turning point between a q that motion can reach and one that it cannot
     let turn = |mut inside: f64, mut outside: f64| {
         for _ in 0..60 {
@@ -103,7 +103,7 @@ pub fn level(force: &Force, energy: f64) -> Vec<Vec<[f64; 2]>> {
     };
     let mut curves = vec![];
     let mut upper: Vec<[f64; 2]> = vec![];
-    for i in 0..=SAMPLES {
+    for i in 0..=LEVEL_SAMPLES {
         let (q, left) = (at(i), room(at(i)));
         if left >= 0.0 {
             if upper.is_empty() && i > 0 {
@@ -111,7 +111,7 @@ pub fn level(force: &Force, energy: f64) -> Vec<Vec<[f64; 2]>> {
             }
             upper.push([q, (2.0 * left).sqrt()]);
         }
-        if (left < 0.0 || i == SAMPLES) && !upper.is_empty() {
+        if (left < 0.0 || i == LEVEL_SAMPLES) && !upper.is_empty() {
             upper.push([turn(at(i - 1), q), 0.0]);
             let lower: Vec<[f64; 2]> = upper.iter().rev().map(|[q, k]| [*q, -k]).collect();
             upper.extend(lower);
@@ -147,7 +147,7 @@ mod tests {
             [(Toy::Harmonic, 2.0, 1), (Toy::DoubleWell, 0.1, 2), (Toy::DoubleWell, 0.5, 1), (Toy::DoubleWell, -1.0, 0)]
         {
             let force = &toy.system().force;
-            let level = level(force, energy);
+            let level = level_lines(force, energy);
             assert_eq!(level.len(), curves, "{toy:?} at {energy}");
             for [q, k] in level.into_iter().flatten() {
                 let here = k * k / 2.0 + force.potential(&[q]).unwrap();

@@ -19,10 +19,10 @@ pub struct Race {
 }
 
 /// Widths of the table's columns, points: names, loss, verdict, tokens and seconds to the target, parameters, operations.
-const WIDTHS: [f32; 7] = [150.0, 44.0, 212.0, 92.0, 54.0, 70.0, 78.0];
-const VERDICT: usize = 2;
+const COLUMN_WIDTHS: [f32; 7] = [150.0, 44.0, 212.0, 92.0, 54.0, 70.0, 78.0];
+const VERDICT_COLUMN: usize = 2;
 /// The width of the longest verdict, and the minimum widths of verdicts and names in a narrow table, points.
-const FULL_VERDICT: f32 = 330.0;
+const MIN_FULL_VERDICT_WIDTH: f32 = 330.0;
 const MIN_VERDICT_WIDTH: f32 = 150.0;
 const MIN_NAME_WIDTH: f32 = 104.0;
 const GAP: f32 = 10.0;
@@ -33,24 +33,25 @@ const NUMBER_WIDTHS: [f32; 5] = [44.0, 52.0, 54.0, 70.0, 78.0];
 const MIN_GAP: f32 = 4.0;
 /// In less room, points, the loss to reach is below the row of the other controls.
 const FOOTER_WIDTH: f32 = 460.0;
-/// Measurements from which on the first, made before any training, is left out: it would flatten the others.
+/// With at least this many measurements the first one, made before training, is left out, because it would flatten the
+/// others.
 const MIN_TO_SKIP_FIRST: usize = 4;
 /// The height of the heading and one row, points: a lower table is left out.
 const MIN_TABLE_HEIGHT: f32 = 34.0;
 /// Height of a row, and of the part above the rows.
-const ROW: f32 = 19.0;
+const ROW_HEIGHT: f32 = 19.0;
 const HEAD_HEIGHT: f32 = 54.0;
 /// Height of a variant's name and verdict with its numbers below, and of the control of the loss to reach.
-const STACKED_ROW: f32 = 42.0;
+const STACKED_ROW_HEIGHT: f32 = 42.0;
 const TARGET_HEIGHT: f32 = 32.0;
 
 /// True where the measurement before any training is left out of the curve.
-fn leaves_out_first(racer: &Racer) -> bool {
+fn excludes_first(racer: &Racer) -> bool {
     racer.marks.len() >= MIN_TO_SKIP_FIRST && racer.marks.first().is_some_and(|mark| mark.step == 0)
 }
 
 impl Race {
-    fn key(mirror: &Mirror, step: u64) -> Key {
+    fn cache_key(mirror: &Mirror, step: u64) -> Key {
         let curves = (0..mirror.variants().len()).filter_map(|v| mirror.curve(v, channels::LOSS_HELD_OUT));
         let known = curves.filter_map(|c| c.point_at(step)).map(|(at, _)| at);
         // a measurement at step 0 counts too
@@ -59,17 +60,17 @@ impl Race {
     }
 
     fn follow(&mut self, mirror: &Mirror, step: u64) {
-        let key = Self::key(mirror, step);
+        let key = Self::cache_key(mirror, step);
         if self.racers.get(&key).is_none_or(|racers| racers.is_empty()) {
             *self.racers.at(key) = Arc::new(results(mirror, key.1));
         }
     }
 
     fn racers(&self, cx: &ViewCx<'_>) -> Arc<Vec<Racer>> {
-        self.racers.get(&Self::key(cx.mirror, cx.step)).cloned().unwrap_or_default()
+        self.racers.get(&Self::cache_key(cx.mirror, cx.step)).cloned().unwrap_or_default()
     }
 
-    fn target(&self, racers: &[Racer]) -> Option<f64> {
+    fn target_loss(&self, racers: &[Racer]) -> Option<f64> {
         self.target.or_else(|| racers.first()?.marks.last().map(|m| m.loss)).filter(|loss| loss.is_finite())
     }
 
@@ -82,7 +83,7 @@ impl Race {
             return self.stacked_table_ui(ui, cx);
         }
         let (theme, racers) = (cx.theme, self.racers(cx));
-        let target = self.target(&racers);
+        let target = self.target_loss(&racers);
         let first = racers.first().map_or("", |r| &r.group.label);
         let widths = widths_in(ui.available_width());
         let shown = ScrollArea::both().id_salt("race").auto_shrink([false, true]).show(ui, |ui| {
@@ -97,7 +98,7 @@ impl Race {
                 for racer in racers.iter() {
                     cell_ui(ui, widths[0], small_text(&racer.group.label, racer.colour(theme)).strong());
                     for (i, cell) in (1..).zip(self.cells(racer, target)) {
-                        let face = if i == VERDICT { theme::small() } else { theme::numbers() };
+                        let face = if i == VERDICT_COLUMN { theme::small() } else { theme::numbers() };
                         cell_ui(ui, widths[i], RichText::new(cell).font(face).color(theme.text));
                     }
                     ui.end_row();
@@ -110,7 +111,7 @@ impl Race {
     /// The table where its columns have no room: each variant's numbers below its name and verdict.
     fn stacked_table_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>) {
         let (theme, racers) = (cx.theme, self.racers(cx));
-        let target = self.target(&racers);
+        let target = self.target_loss(&racers);
         let room = ui.available_width();
         let (widths, gap) = number_widths_in(room);
         let shown = plot::rows_ui(ui, ScrollArea::vertical().id_salt("race").auto_shrink([false, true]), |ui| {
@@ -126,7 +127,7 @@ impl Race {
             if let [first, _, ..] = &racers[..] {
                 note_ui(ui, theme, format!("Beside each name: the loss against {}, 95%.", first.group.label));
             }
-            numbers_ui(ui, headings(target.filter(|_| widths[1] >= WIDTHS[3])), theme::small(), theme.secondary);
+            numbers_ui(ui, headings(target.filter(|_| widths[1] >= COLUMN_WIDTHS[3])), theme::small(), theme.secondary);
             for racer in racers.iter() {
                 let [loss, verdict, tokens, seconds, params, flops] = self.cells(racer, target);
                 ui.horizontal_wrapped(|ui| {
@@ -178,12 +179,12 @@ fn headings(target: Option<f64>) -> [String; 5] {
 /// The column widths for a table of this width. The verdict gets what remains, up to its full width. If the table is too
 /// narrow, first the verdict and then the names are shortened: unlike the numbers, they are shown in full elsewhere.
 fn widths_in(room: f32) -> [f32; 7] {
-    let taken = WIDTHS.iter().sum::<f32>() + GAP * (WIDTHS.len() - 1) as f32;
-    let mut widths = WIDTHS;
+    let taken = COLUMN_WIDTHS.iter().sum::<f32>() + GAP * (COLUMN_WIDTHS.len() - 1) as f32;
+    let mut widths = COLUMN_WIDTHS;
     let left = room - taken;
-    widths[VERDICT] = (WIDTHS[VERDICT] + left).clamp(MIN_VERDICT_WIDTH, FULL_VERDICT);
-    let lacking = (WIDTHS[VERDICT] - widths[VERDICT] + left).min(0.0);
-    widths[0] = (WIDTHS[0] + lacking).max(MIN_NAME_WIDTH);
+    widths[VERDICT_COLUMN] = (COLUMN_WIDTHS[VERDICT_COLUMN] + left).clamp(MIN_VERDICT_WIDTH, MIN_FULL_VERDICT_WIDTH);
+    let lacking = (COLUMN_WIDTHS[VERDICT_COLUMN] - widths[VERDICT_COLUMN] + left).min(0.0);
+    widths[0] = (COLUMN_WIDTHS[0] + lacking).max(MIN_NAME_WIDTH);
     widths
 }
 
@@ -193,7 +194,7 @@ fn number_widths_in(room: f32) -> ([f32; 5], f32) {
     let gaps = (widths.len() - 1) as f32;
     let left = room - widths.iter().sum::<f32>();
     let gap = (left / gaps).clamp(MIN_GAP, GAP);
-    widths[1] = (widths[1] + left - gaps * gap).clamp(NUMBER_WIDTHS[1], WIDTHS[3]);
+    widths[1] = (widths[1] + left - gaps * gap).clamp(NUMBER_WIDTHS[1], COLUMN_WIDTHS[3]);
     (widths, gap)
 }
 
@@ -226,13 +227,13 @@ impl PanelView for Race {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let racers = self.racers(cx);
         let y = Axis::new(with_loss_unit("held-out loss", cx));
-        let mut chart = Chart::new("race", Axis::new(self.over.axis()).include(&[0.0]), y).empty(cx.why_no_curve(
+        let mut chart = Chart::new("race", Axis::new(self.over.axis()).include(&[0.0]), y).empty(cx.no_curve_reason(
             "No race yet. Press Space: all variants train on the same batches, and are measured on the same text.",
             "This run has measured no held-out loss of its variants.",
         ));
         for racer in racers.iter() {
             let (label, colour) = (&racer.group.label, racer.colour(cx.theme));
-            let untrained = usize::from(leaves_out_first(racer));
+            let untrained = usize::from(excludes_first(racer));
             let points = |of: fn(&Mark) -> f64| -> Vec<[f64; 2]> {
                 let at = |m: &Mark| [m.position(self.over), of(m)];
                 racer.marks.iter().skip(untrained).map(at).filter(|p| p[0].is_finite()).collect()
@@ -243,7 +244,7 @@ impl PanelView for Race {
             }
             chart.add(Line::new(label, colour, points(|m| m.loss)).dots());
         }
-        if let Some(at) = self.target(&racers).filter(|_| !chart.is_empty()) {
+        if let Some(at) = self.target_loss(&racers).filter(|_| !chart.is_empty()) {
             chart.horizontal_line(format!("to reach: {}", value_label(at)), at);
         }
         Panel::single(chart)
@@ -276,7 +277,7 @@ impl PanelView for Race {
             return 0.0;
         }
         let target = if room.x < FOOTER_WIDTH { cx.height_of_controls(TARGET_HEIGHT) } else { 0.0 };
-        let row = if room.x < MIN_TABLE_WIDTH { STACKED_ROW } else { ROW };
+        let row = if room.x < MIN_TABLE_WIDTH { STACKED_ROW_HEIGHT } else { ROW_HEIGHT };
         (target + HEAD_HEIGHT + row * racers.len() as f32).min(0.45 * room.y)
     }
 
@@ -294,7 +295,7 @@ impl PanelView for Race {
         let newest = newest.filter(|step| *step != cx.step);
         let measured = newest.map_or(String::new(), |step| format!(", measured at step {step}"));
         let spread = if seeds > 1 { format!(", mean and \u{b1}1 sd over {seeds} seeds") } else { String::new() };
-        let left_out = if racers.iter().any(leaves_out_first) { ", step 0 left out" } else { "" };
+        let left_out = if racers.iter().any(excludes_first) { ", step 0 left out" } else { "" };
         cx.subtitle(&format!("the same held-out windows{measured}{left_out}{spread}"))
     }
 
@@ -318,12 +319,12 @@ mod tests {
 
     #[test]
     fn the_last_column_is_in_sight_from_a_narrow_page_on() {
-        let taken = |room: f32| widths_in(room).iter().sum::<f32>() + GAP * (WIDTHS.len() - 1) as f32;
+        let taken = |room: f32| widths_in(room).iter().sum::<f32>() + GAP * (COLUMN_WIDTHS.len() - 1) as f32;
         for room in 655..1200u16 {
             assert!(taken(room.into()) <= f32::from(room) + 0.01, "{room}: {}", taken(room.into()));
         }
-        assert_eq!((widths_in(760.0), widths_in(2000.0)[VERDICT]), (WIDTHS, FULL_VERDICT));
-        assert_eq!((widths_in(100.0)[0], widths_in(100.0)[VERDICT]), (MIN_NAME_WIDTH, MIN_VERDICT_WIDTH));
+        assert_eq!((widths_in(760.0), widths_in(2000.0)[VERDICT_COLUMN]), (COLUMN_WIDTHS, MIN_FULL_VERDICT_WIDTH));
+        assert_eq!((widths_in(100.0)[0], widths_in(100.0)[VERDICT_COLUMN]), (MIN_NAME_WIDTH, MIN_VERDICT_WIDTH));
         assert!(taken(MIN_TABLE_WIDTH) <= MIN_TABLE_WIDTH + 0.01);
         for room in 316..652u16 {
             let (widths, gap) = number_widths_in(room.into());
@@ -343,7 +344,7 @@ mod tests {
             let scalars = vec![(Channel::new(channels::LOSS_HELD_OUT), loss)];
             mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: 0.0 }));
             race.follow(&mirror, step);
-            let racers = race.racers.get(&Race::key(&mirror, step)).cloned().unwrap_or_default();
+            let racers = race.racers.get(&Race::cache_key(&mirror, step)).cloned().unwrap_or_default();
             racers.iter().map(|r| r.marks.last().map(|m| m.loss)).collect::<Vec<_>>()
         };
         assert_eq!(losses(0, 0, 5.0), [Some(5.0), None], "nothing was measured when it was followed first");
@@ -357,7 +358,7 @@ mod tests {
     fn only_a_measurement_before_any_training_is_left_out() {
         let leaves_out = |steps: &[u64]| {
             let mark = |step: &u64| Mark { step: *step, ..Mark::default() };
-            leaves_out_first(&Racer { marks: steps.iter().map(mark).collect(), ..Racer::default() })
+            excludes_first(&Racer { marks: steps.iter().map(mark).collect(), ..Racer::default() })
         };
         assert!(leaves_out(&[0, 25, 50, 75]));
         assert!(!leaves_out(&[0, 25, 50]) && !leaves_out(&[25, 50, 75, 100]));

@@ -11,7 +11,7 @@ pub enum RaceAxis {
 }
 
 impl RaceAxis {
-    /// Each with its label.
+    /// Every axis with its label.
     pub const ALL: [(Self, &'static str); 3] =
         [(Self::Tokens, "tokens"), (Self::Seconds, "seconds"), (Self::Operations, "operations")];
 

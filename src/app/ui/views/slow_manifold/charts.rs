@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A canard stays on the repelling branch for at least this share of the time.
-const CANARD: f64 = 0.15;
+const MIN_CANARD_SHARE: f64 = 0.15;
 /// More folds than these are not listed.
 const MAX_NAMED: usize = 4;
 
@@ -89,12 +89,12 @@ pub fn facts(field: &Field, run: &Run) -> Vec<String> {
     if !folds.is_empty() && folds.len() <= MAX_NAMED {
         facts.push(format!("Folds at {}.", folds.join(" and ")));
     }
-    if run.trajectory.end == StopReason::GaveUp {
+    if run.trajectory.end == StopReason::StepLimit {
         facts
             .push("The trajectory ends where its steps became too short: the field may be unbounded there.".to_owned());
     }
     let share = 100.0 * run.repelling_share;
-    if run.repelling_share > CANARD {
+    if run.repelling_share > MIN_CANARD_SHARE {
         facts.push(format!("A canard: {share:.0}% of the time is spent along the repelling branch."));
     }
     if field.source.system == PlanarSystem::VanDerPol {

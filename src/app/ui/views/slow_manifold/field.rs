@@ -56,7 +56,7 @@ impl Source {
 }
 
 impl Field {
-    /// Errors: formulas that cannot be read, or that have no finite value somewhere in sight.
+    /// Errors: formulas that cannot be read, or that have no finite value somewhere in the visible range.
     pub fn new(source: &Source) -> Result<Self, PlaneError> {
         let equations = match (source.system, &source.formulas) {
             (PlanarSystem::FitzHughNagumo, _) => Equations::FitzHughNagumo,

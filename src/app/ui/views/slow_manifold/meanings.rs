@@ -8,9 +8,9 @@ use crate::{
     ui::views::{flow::sheet::Sheet, painting::*},
 };
 
-const POINTS: usize = 24;
+const N_POINTS: usize = 24;
 /// Rounds of Sinkhorn's iteration: rows, then columns.
-const ROUNDS: usize = 12;
+const SINKHORN_ITERATIONS: usize = 12;
 
 pub fn explanation(meaning: ManifoldMeaning) -> &'static str {
     match meaning {
@@ -48,7 +48,7 @@ pub fn axes_of(meaning: ManifoldMeaning) -> [&'static str; 2] {
 /// The path of one point onto its manifold.
 pub fn projections(meaning: ManifoldMeaning) -> Vec<Vec<Point>> {
     let bounds = bounds_of(meaning);
-    (0..POINTS)
+    (0..N_POINTS)
         .map(|i| {
             // Additive recurrence: even, and the same each time.
             let share = |k: f64| (0.5 + (i + 1) as f64 * k).fract();
@@ -73,7 +73,7 @@ pub fn projections(meaning: ManifoldMeaning) -> Vec<Vec<Point>> {
 fn sinkhorn(matrix: [[f64; 2]; 2]) -> Vec<[[f64; 2]; 2]> {
     let mut all = vec![matrix];
     let mut m = matrix;
-    for _ in 0..ROUNDS {
+    for _ in 0..SINKHORN_ITERATIONS {
         m = m.map(|row| row.map(|v| v / (row[0] + row[1])));
         all.push(m);
         let sums = [m[0][0] + m[1][0], m[0][1] + m[1][1]];

@@ -46,17 +46,17 @@ const CHARTS: [(SideChart, &str, &str); 2] = [
          fast step is taken. Lie splitting moves x alone, then y alone: off by a multiple of its step.",
     ),
 ];
-/// Width of what is beside the picture, as a share; and the minimum room for it, points.
+/// The share of the width for the charts beside the picture, and their minimum width, points.
 const SIDE_SHARE: f32 = 0.38;
 const MIN_SIDE: f32 = 230.0;
 /// A chart that is lower is not readable.
-const MIN_CHART: f32 = 110.0;
+const MIN_CHART_HEIGHT: f32 = 110.0;
 /// The distance that an arrow key moves the start, as a share of the plane.
 const KEY_STEP: f64 = 0.02;
 const KEY_ZOOM: f64 = 1.25;
 /// Stands for what happens where that has no room.
-const FOLDED: &str = "what happens here (hover)";
-const HINT: &str = "A click starts the trajectory there, and a drag takes it along; particles that flow go with the pointer until \
+const FOLDED_TEXT: &str = "what happens here (hover)";
+const POINTER_HINT: &str = "A click starts the trajectory there, and a drag takes it along; particles that flow go with the pointer until \
                     you let go. Arrow keys move the start. \
                     Scrolling, + and \u{2212} zoom; a double click or 0 shows the whole plane. Motion that is faster than the screen can follow is drawn slower, \
                     on its own path.";
@@ -81,7 +81,7 @@ pub struct SlowManifold {
 }
 
 impl SlowManifold {
-    /// Computes what is shown, once for each source; a sentence where it cannot be.
+    /// Computes the field that is shown, once for each source; returns an error message where that fails.
     fn make_field(&mut self, settings: &SlowManifoldSettings) -> Option<String> {
         let source = Source::new(settings);
         let kept = self.fields.at(source.clone());
@@ -176,7 +176,7 @@ impl SlowManifold {
         self.chart.clear_visibility();
         let room = ui.available_size();
         let is_beside = room.x > 1.1 * room.y && room.x > 2.0 * MIN_SIDE;
-        let has_side = is_beside || room.y > 2.0 * MIN_CHART + 120.0;
+        let has_side = is_beside || room.y > 2.0 * MIN_CHART_HEIGHT + 120.0;
         let folded = if has_side { 0.0 } else { cx.height_of_controls(22.0) };
         let (outer, _) = ui.allocate_exact_size(room - vec2(0.0, folded), Sense::hover());
         let (canvas, side) = match (has_side, is_beside) {
@@ -186,7 +186,7 @@ impl SlowManifold {
                 (outer.with_max_x(cut - 8.0), Some(outer.with_min_x(cut)))
             }
             (true, false) => {
-                let cut = outer.bottom() - (room.y * SIDE_SHARE).max(MIN_CHART + 60.0);
+                let cut = outer.bottom() - (room.y * SIDE_SHARE).max(MIN_CHART_HEIGHT + 60.0);
                 (outer.with_max_y(cut - 6.0), Some(outer.with_min_y(cut)))
             }
         };
@@ -198,7 +198,7 @@ impl SlowManifold {
         } else if cx.has_controls {
             let facts = charts::facts(&field, &run).join(" ");
             let words = format!("{facts} Maximise the tile for the distances against \u{3b5}.");
-            caption_ui(ui, cx.theme, &words, false, FOLDED, HINT);
+            caption_ui(ui, cx.theme, &words, false, FOLDED_TEXT, POINTER_HINT);
         }
     }
 
@@ -212,7 +212,7 @@ impl SlowManifold {
         }
         let words = words.join(" ");
         let high = note_height(ui, &words, ui.available_width()) + 6.0;
-        let has_room = ui.available_height() - high >= MIN_CHART;
+        let has_room = ui.available_height() - high >= MIN_CHART_HEIGHT;
         let size = vec2(ui.available_width(), ui.available_height() - if has_room { high } else { 20.0 });
         if self.side_chart == SideChart::Multiscale {
             let Field { source, plane, bounds, manifold, .. } = field;
@@ -221,7 +221,7 @@ impl SlowManifold {
         self.chart(field, run.epsilon, cx.theme).show(ui, size, cx.theme, &mut self.chart);
         // a picture has no pointer to open it
         if has_room || cx.has_controls {
-            caption_ui(ui, cx.theme, &words, has_room, FOLDED, HINT);
+            caption_ui(ui, cx.theme, &words, has_room, FOLDED_TEXT, POINTER_HINT);
         }
     }
 
@@ -268,7 +268,7 @@ impl SlowManifold {
             (factor, about) = (1.0 / f64::from(zoom_factor(ui, 240.0)), sheet.point_at(at));
         }
         if response.has_focus() {
-            let presses = |key: Key| plot::presses(ui, key);
+            let presses = |key: Key| plot::count_presses(ui, key);
             let closer = presses(Key::Plus) + presses(Key::Equals) - presses(Key::Minus);
             factor *= KEY_ZOOM.powi(-closer);
             shows_all |= presses(Key::Num0) > 0;
@@ -306,7 +306,7 @@ fn paint_plane(painter: &Painter, cx: &ViewCx<'_>, sheet: &Sheet, field: &Field,
     sheet.axes(painter, cx.theme, meanings::axes_of(ManifoldMeaning::Dynamical));
 }
 
-/// A square sheet, so that a circle is one.
+/// Paints into a square sheet, so that a circle looks like one.
 fn paint_constraint(ui: &Ui, cx: &ViewCx<'_>, outer: Rect, meaning: ManifoldMeaning) {
     let side = outer.width().min(outer.height());
     let square = Rect::from_min_size(outer.min, vec2(side + 8.0, side).min(outer.size()));
@@ -325,7 +325,7 @@ impl View for SlowManifold {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let before = settings(cx);
-        let behind = self.chosen.unwrap_or_else(|| Background::usual(ui));
+        let behind = self.chosen.unwrap_or_else(|| Background::default_for(ui));
         ui.spacing_mut().item_spacing.y = 4.0;
         cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx, &before, behind));
         let settings = settings(cx);

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Samples of the field along each side.
-const SAMPLES: usize = 97;
+const SIDE_SAMPLES: usize = 97;
 /// The distance that the fastest slow motion crosses in a particle's life, as a share of the height.
 const LIFE_DISTANCE: f64 = 0.5;
 /// The largest movement along x in a step, as a share of the width: a faster motion is drawn slower, on its own path.
@@ -58,7 +58,7 @@ impl ParticleLayer {
             return;
         }
         self.made_for = Some((field.source.clone(), epsilon, *bounds));
-        self.field = Arc::new(sampled(field, epsilon, bounds));
+        self.field = Arc::new(sample_field(field, epsilon, bounds));
         self.dt = step_of(&self.field);
         (self.stirred, self.stir, self.revision) = (self.field.clone(), None, unique());
     }
@@ -79,7 +79,7 @@ impl ParticleLayer {
         if stir == self.stir {
             return;
         }
-        self.stirred = stir.map_or_else(|| self.field.clone(), |s| Arc::new(stirred(&self.field, s)));
+        self.stirred = stir.map_or_else(|| self.field.clone(), |s| Arc::new(stirred_field(&self.field, s)));
         (self.stir, self.revision) = (stir, unique());
     }
 
@@ -125,14 +125,14 @@ impl ParticleLayer {
 }
 
 /// (f / eps, g) in sides of the part that is shown a unit of slow time.
-fn sampled(field: &Field, epsilon: f64, bounds: &Bounds) -> VectorField {
-    let share = |i: usize| i as f64 / (SAMPLES - 1) as f64;
+fn sample_field(field: &Field, epsilon: f64, bounds: &Bounds) -> VectorField {
+    let share = |i: usize| i as f64 / (SIDE_SAMPLES - 1) as f64;
     let at = |i: usize| {
-        let p = bounds.at(share(i % SAMPLES), share(i / SAMPLES));
+        let p = bounds.at(share(i % SIDE_SAMPLES), share(i / SIDE_SAMPLES));
         let across = field.plane.f(p) / epsilon / bounds.width();
         [across as f32, (field.plane.g(p) / bounds.height()) as f32]
     };
-    VectorField { rows: SAMPLES, cols: SAMPLES, data: (0..SAMPLES * SAMPLES).map(at).collect() }
+    VectorField { rows: SIDE_SAMPLES, cols: SIDE_SAMPLES, data: (0..SIDE_SAMPLES * SIDE_SAMPLES).map(at).collect() }
 }
 
 /// Slow time of a step, such that the quicker slow motion crosses [`LIFE_DISTANCE`] in a life; 0 where nothing moves.
@@ -144,11 +144,11 @@ fn step_of(field: &VectorField) -> f64 {
 }
 
 /// The field, with what is near the pointer carried along by it.
-fn stirred(field: &VectorField, stir: Stir) -> VectorField {
+fn stirred_field(field: &VectorField, stir: Stir) -> VectorField {
     let mut field = field.clone();
-    let share = |i: usize| i as f32 / (SAMPLES - 1) as f32;
+    let share = |i: usize| i as f32 / (SIDE_SAMPLES - 1) as f32;
     for (i, v) in field.data.iter_mut().enumerate() {
-        let (x, y) = (share(i % SAMPLES) - stir.at[0], share(i / SAMPLES) - stir.at[1]);
+        let (x, y) = (share(i % SIDE_SAMPLES) - stir.at[0], share(i / SIDE_SAMPLES) - stir.at[1]);
         let weight = (-(x * x + y * y) / (2.0 * STIR_RADIUS * STIR_RADIUS)).exp();
         if weight > 0.01 {
             // The weight saturates near the pointer, so that even a very fast flow does not leak into the dragged part.
@@ -168,17 +168,17 @@ mod tests {
     fn stirring_changes_the_field_only_near_the_pointer() {
         let source = Source::new(&SlowManifoldSettings::default());
         let unstirred = Field::new(&source).unwrap();
-        let field = sampled(&unstirred, 0.05, &unstirred.bounds);
-        let moved = stirred(&field, Stir { at: [0.5, 0.5], velocity: [3.0, -2.0] });
-        assert_eq!(moved.data[SAMPLES * (SAMPLES / 2) + SAMPLES / 2], [3.0, -2.0]);
-        assert_eq!(moved.data[..SAMPLES * 10], field.data[..SAMPLES * 10], "far away nothing is changed");
+        let field = sample_field(&unstirred, 0.05, &unstirred.bounds);
+        let moved = stirred_field(&field, Stir { at: [0.5, 0.5], velocity: [3.0, -2.0] });
+        assert_eq!(moved.data[SIDE_SAMPLES * (SIDE_SAMPLES / 2) + SIDE_SAMPLES / 2], [3.0, -2.0]);
+        assert_eq!(moved.data[..SIDE_SAMPLES * 10], field.data[..SIDE_SAMPLES * 10], "far away nothing is changed");
     }
 
     #[test]
     fn smaller_eps_makes_only_x_faster() {
         let source = Source::new(&SlowManifoldSettings::default());
         let field = Field::new(&source).unwrap();
-        let (one, tenth) = (sampled(&field, 0.1, &field.bounds), sampled(&field, 0.01, &field.bounds));
+        let (one, tenth) = (sample_field(&field, 0.1, &field.bounds), sample_field(&field, 0.01, &field.bounds));
         for (a, b) in one.data.iter().zip(&tenth.data) {
             assert!((a[0] * 10.0 - b[0]).abs() <= 1e-4 * b[0].abs() && a[1] == b[1]);
         }

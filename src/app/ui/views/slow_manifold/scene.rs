@@ -7,9 +7,9 @@ use crate::{
 };
 
 /// The number of fast segments of a trajectory that have a double arrow; later cycles coincide with the first.
-const ARROWS: usize = 4;
+const MAX_ARROWS: usize = 4;
 /// A fast part shorter than this has no room for an arrow, points.
-const SHORT: f32 = 36.0;
+const MIN_ARROW_SEGMENT: f32 = 36.0;
 
 pub struct Scene<'a> {
     pub painter: &'a Painter,
@@ -87,7 +87,7 @@ impl Scene<'_> {
             let places = &line[from..=to];
             if part[0] {
                 clip::paint_line(self.painter, places, Stroke::new(1.4, self.theme.fast));
-                if arrows < ARROWS && self.arrow(places) {
+                if arrows < MAX_ARROWS && self.arrow(places) {
                     arrows += 1;
                 }
             } else {
@@ -100,7 +100,7 @@ impl Scene<'_> {
     /// A double arrow in the middle of a line, where it is long enough.
     fn arrow(&self, line: &[Pos2]) -> bool {
         let length: f32 = line.windows(2).map(|w| (w[1] - w[0]).length()).sum();
-        if length.is_nan() || length < SHORT {
+        if length.is_nan() || length < MIN_ARROW_SEGMENT {
             return false;
         }
         let mut left = length / 2.0;

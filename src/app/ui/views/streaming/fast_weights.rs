@@ -1,29 +1,32 @@
 //! The effect of fast weights on the perplexity of the run's own text and of a foreign one: a cell for each learning
 //! rate and limit of precisions, with and without the trained weights, in which the change stands in words and colour.
 
-use super::{CONTROLS, STREAM_TOKENS_TIP, VARIANTS_TIP, measure_ui, shown, subtitle_of, tokens_ui, why_nothing};
+use super::{
+    CONTROLS_HEIGHT, STREAM_TOKENS_TIP, VARIANTS_TIP, empty_reason, measure_ui, shown_measurement, subtitle_of,
+    tokens_ui,
+};
 use crate::ui::{theme::contrast, views::prelude::*, widgets::number::difference};
 
-const CANVAS: &str = "perplexity with fast weights";
-const CHOICES: [usize; 4] = [500, 1000, 4000, 10_000];
+const CANVAS_ID: &str = "perplexity with fast weights";
+const TOKEN_COUNTS: [usize; 4] = [500, 1000, 4000, 10_000];
 /// Wider tiles have the texts side by side, points.
 const WIDE_WIDTH: f32 = 560.0;
 const GAP: f32 = 8.0;
 /// Heights of a panel's head, of what the columns are, and of the space above what has no base.
 const HEAD_HEIGHT: f32 = 17.0;
-const COLUMNS: f32 = 15.0;
+const COLUMN_HEAD_HEIGHT: f32 = 15.0;
 const SPACE_ABOVE: f32 = 5.0;
 /// Minimum and maximum height of a cell.
-const ROW: [f32; 2] = [14.0, 48.0];
-const NAMES: f32 = 104.0;
+const ROW_HEIGHTS: [f32; 2] = [14.0, 48.0];
+const NAMES_WIDTH: f32 = 104.0;
 
 #[derive(Default)]
 pub struct FastWeightsView {
-    asked: FastWeightsArgs,
+    args: FastWeightsArgs,
 }
 
 /// A change of this size takes at least half of the colour range; one of 100% takes all of it.
-const VISIBLE: f64 = 0.01;
+const VISIBLE_CHANGE: f64 = 0.01;
 
 /// 0.045 becomes "+4.5%", more than a tenfold change a factor, and a value that is not a number "diverged".
 fn change_label(change: f64) -> String {
@@ -44,7 +47,7 @@ fn cell_label(change: f64, [low, high]: [f64; 2]) -> String {
 /// Cool where perplexity falls, warm where it rises, in logarithmic steps.
 fn change_colour(change: f64, theme: &Theme) -> Color32 {
     let change = if change.is_nan() { f64::INFINITY } else { change };
-    let size = ((1.0 + change.abs() / VISIBLE).ln() / (1.0 + 1.0 / VISIBLE).ln()).min(1.0);
+    let size = ((1.0 + change.abs() / VISIBLE_CHANGE).ln() / (1.0 + 1.0 / VISIBLE_CHANGE).ln()).min(1.0);
     let place = 0.5 + 0.5 * size * change.signum();
     ColourMap::Diverging { dark: theme.dark }.colour(place as f32)
 }
@@ -71,18 +74,18 @@ impl TextPanel<'_> {
         self.found.limits.len().max(1)
     }
 
-    /// The height of a row's top edge; those without the base follow those of the rates.
-    fn top(&self, row: usize) -> f32 {
+    /// The y coordinate of a row's top edge; rows without the base come below those of the rates.
+    fn row_top(&self, row: usize) -> f32 {
         let space = if row < self.found.rates.len() { 0.0 } else { SPACE_ABOVE };
-        self.rect.top() + HEAD_HEIGHT + COLUMNS + self.row * row as f32 + space
+        self.rect.top() + HEAD_HEIGHT + COLUMN_HEAD_HEIGHT + self.row * row as f32 + space
     }
 
     /// Every setting with the place of its cell, and true for one with the base.
     fn cells(&self) -> impl Iterator<Item = (Rect, &FastWeightSetting, bool)> {
-        let (columns, left) = (self.columns(), self.rect.left() + NAMES);
+        let (columns, left) = (self.columns(), self.rect.left() + NAMES_WIDTH);
         let wide = (self.rect.right() - left) / columns as f32;
         let cell = move |row: usize, column: usize, width: f32| {
-            Rect::from_min_size(pos2(left + column as f32 * wide, self.top(row)), vec2(width, self.row))
+            Rect::from_min_size(pos2(left + column as f32 * wide, self.row_top(row)), vec2(width, self.row))
         };
         let sweep = self.found.sweep.iter().enumerate();
         let grid = sweep.map(move |(i, setting)| (cell(i / columns, i % columns, wide), setting, true));
@@ -98,16 +101,16 @@ impl TextPanel<'_> {
         let draw_text = |at: Pos2, align, words: String, colour| painter.text(at, align, words, theme::small(), colour);
         let title = format!("{}: perplexity {} without", self.name(), short(self.value(&self.found.baseline)));
         draw_text(self.rect.min + vec2(0.0, HEAD_HEIGHT / 2.0), Align2::LEFT_CENTER, title, theme.text);
-        let wide = (self.rect.width() - NAMES) / self.columns() as f32;
-        let y = self.rect.top() + HEAD_HEIGHT + COLUMNS / 2.0;
+        let wide = (self.rect.width() - NAMES_WIDTH) / self.columns() as f32;
+        let y = self.rect.top() + HEAD_HEIGHT + COLUMN_HEAD_HEIGHT / 2.0;
         for (i, limit) in self.found.limits.iter().enumerate() {
-            let at = pos2(self.rect.left() + NAMES + (i as f32 + 0.5) * wide, y);
+            let at = pos2(self.rect.left() + NAMES_WIDTH + (i as f32 + 0.5) * wide, y);
             draw_text(at, Align2::CENTER_CENTER, format!("\u{3c0} \u{2264} {}", short(*limit)), theme.secondary);
         }
         let rates = self.found.rates.iter().map(|rate| format!("\u{3b7} {}", short(*rate)));
         let without = self.found.without_base.iter().map(|s| format!("no base, \u{3b7} {}", short(s.rate)));
         for (row, name) in rates.chain(without).enumerate() {
-            let at = pos2(self.rect.left() + NAMES - 8.0, self.top(row) + 0.5 * self.row);
+            let at = pos2(self.rect.left() + NAMES_WIDTH - 8.0, self.row_top(row) + 0.5 * self.row);
             draw_text(at, Align2::RIGHT_CENTER, name, theme.secondary);
         }
         for (rect, setting, _) in self.cells() {
@@ -140,12 +143,13 @@ fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) -> Res
     let down = n.div_ceil(across);
     let rows = found.rates.len() + found.without_base.len();
     let room = (height - GAP * (down as f32 - 1.0)) / down as f32;
-    let row = ((room - HEAD_HEIGHT - COLUMNS - SPACE_ABOVE) / rows.max(1) as f32).clamp(ROW[0], ROW[1]);
-    let high = HEAD_HEIGHT + COLUMNS + SPACE_ABOVE + row * rows as f32;
+    let head = HEAD_HEIGHT + COLUMN_HEAD_HEIGHT + SPACE_ABOVE;
+    let row = ((room - head) / rows.max(1) as f32).clamp(ROW_HEIGHTS[0], ROW_HEIGHTS[1]);
+    let high = head + row * rows as f32;
     let area = ScrollArea::vertical().max_height(height).auto_shrink([false, false]);
     let canvas = plot::rows_ui(ui, area, |ui| {
         let size = vec2(width, (high + GAP) * down as f32 - GAP);
-        let (rect, response, painter) = canvas_ui(ui, size, Sense::hover(), CANVAS);
+        let (rect, response, painter) = canvas_ui(ui, size, Sense::hover(), CANVAS_ID);
         let one = (width - GAP * (across as f32 - 1.0)) / across as f32;
         let mut under = None;
         for text in 0..n {
@@ -163,26 +167,26 @@ fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) -> Res
 }
 
 impl PanelView for FastWeightsView {
-    const FOOTER_HEIGHT: f32 = CONTROLS + 6.0;
+    const FOOTER_HEIGHT: f32 = CONTROLS_HEIGHT + 6.0;
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let Some(found) = shown::<FastWeights>(cx).map(|m| m.value) else { return vec![] };
+        let Some(found) = shown_measurement::<FastWeights>(cx).map(|m| m.value) else { return vec![] };
         let theme = cx.theme;
-        vec![Panel::canvas(CANVAS, move |ui, size| texts_ui(ui, theme, found, size.y))]
+        vec![Panel::canvas(CANVAS_ID, move |ui, size| texts_ui(ui, theme, found, size.y))]
     }
 
-    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
+    fn empty_reason(&self, cx: &ViewCx<'_>) -> String {
         let otherwise = "Not measured yet. Press Space to train, and then Measure: the predictors go on learning \
                          while texts are read, at several rates, and perplexity is held against that of frozen \
                          weights.";
         let absent = "its predictor is an attention, and fast weights add to a static one. Choose another variant.";
-        why_nothing::<FastWeights>(cx, otherwise, absent)
+        empty_reason::<FastWeights>(cx, otherwise, absent)
     }
 
     fn footer_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let tip = "Reads the texts once for every cell. It takes some seconds.";
-        measure_ui::<FastWeights>(ui, cx, &self.asked, tip);
-        tokens_ui(ui, &mut self.asked.tokens, &CHOICES, STREAM_TOKENS_TIP);
+        measure_ui::<FastWeights>(ui, cx, &self.args, tip);
+        tokens_ui(ui, &mut self.args.tokens, &TOKEN_COUNTS, STREAM_TOKENS_TIP);
         cx.variants_ui(ui, VARIANTS_TIP);
     }
 
@@ -191,7 +195,7 @@ impl PanelView for FastWeightsView {
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
-        let found = shown::<FastWeights>(cx)?.value;
+        let found = shown_measurement::<FastWeights>(cx)?.value;
         let columns = ["text", "base", "rate", "max_precision", "perplexity", "change", "low", "high"];
         let mut table = Table::new(columns);
         for (text, name) in found.texts.iter().enumerate() {

@@ -15,26 +15,26 @@ use eframe::egui::ProgressBar;
 use crate::ui::views::prelude::*;
 
 /// Height of the row of controls, points.
-const CONTROLS: f32 = 26.0;
+const CONTROLS_HEIGHT: f32 = 26.0;
 const VARIANTS_TIP: &str = "The variant that is asked and shown.";
 
 /// The latest measurement of the variant in focus at or before the shown step.
-fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
+fn shown_measurement<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
     cx.newest(cx.selection.variant)
 }
 
 /// The reason why nothing is shown. `where_absent` says what a model lacks that has answered without a measurement.
-fn why_nothing<M: Measurement>(cx: &ViewCx<'_>, otherwise: &str, where_absent: &str) -> String {
+fn empty_reason<M: Measurement>(cx: &ViewCx<'_>, otherwise: &str, where_absent: &str) -> String {
     let variant = cx.selection.variant;
     if cx.is_answered_without::<M>(variant) {
         return format!("{}: {where_absent}", cx.mirror.variant_label(variant));
     }
-    cx.why_nothing_before_asking::<M>(otherwise, "Not measured yet: press Measure.")
+    cx.empty_reason_before_asking::<M>(otherwise, "Not measured yet: press Measure.")
 }
 
-/// Step, variant, and what was measured on; what was left out follows.
+/// A subtitle with the step, the variant and the text of the measurement, followed by notes on what was left out.
 fn subtitle_of<M: Measurement>(cx: &ViewCx<'_>, what: &str, notes: fn(&M) -> &Vec<String>) -> String {
-    let Some(m) = shown::<M>(cx) else { return what.to_owned() };
+    let Some(m) = shown_measurement::<M>(cx) else { return what.to_owned() };
     let notes: String = notes(m.value).iter().map(|note| format!(" \u{b7} {note}")).collect();
     m.subtitle(cx, "") + &notes
 }
@@ -50,7 +50,7 @@ fn tokens_ui(ui: &mut Ui, tokens: &mut usize, choices: &[usize], tip: &str) {
 
 /// The button that measures, or how far it is.
 fn measure_ui<M: Measurement>(ui: &mut Ui, cx: &mut ViewCx<'_>, args: &M::Args, tip: &str) {
-    let (variant, shown) = (Some(cx.selection.variant), shown::<M>(cx));
+    let (variant, shown) = (Some(cx.selection.variant), shown_measurement::<M>(cx));
     cx.shows_question::<M>(variant, args, shown.map(|m| m.sample));
     if cx.is_waiting_for::<M>(variant) {
         let state = cx.questions.request((M::PROBE, variant)).and_then(|r| cx.mirror.question(r));

@@ -2,13 +2,13 @@
 //! foreign ones, and how well it separates the two, compared with the model's own surprise: areas under ROC curves as marks
 //! with their intervals, one row per text, and the level of chance.
 
-use super::{CONTROLS, VARIANTS_TIP, measure_ui, shown, subtitle_of, why_nothing};
+use super::{CONTROLS_HEIGHT, VARIANTS_TIP, empty_reason, measure_ui, shown_measurement, subtitle_of};
 use crate::ui::views::prelude::*;
 
 const GAP: f32 = 8.0;
 /// Wider tiles have the areas beside the histogram, points.
 const WIDE_WIDTH: f32 = 620.0;
-const BINS: usize = 24;
+const N_BINS: usize = 24;
 
 #[derive(Default)]
 pub struct UncertaintyView {
@@ -22,10 +22,10 @@ fn values(text: &UncertaintyText, of_surprise: bool) -> &[f64] {
 
 /// Shares of values in equal bins from `low` to `high`, as steps: the left edge of each bin, and the end.
 fn histogram(values: &[f64], low: f64, high: f64) -> Vec<[f64; 2]> {
-    let width = (high - low) / BINS as f64;
-    let mut counts = [0usize; BINS];
+    let width = (high - low) / N_BINS as f64;
+    let mut counts = [0usize; N_BINS];
     let finite = values.iter().filter(|v| v.is_finite());
-    finite.for_each(|v| counts[(((v - low) / width) as usize).min(BINS - 1)] += 1);
+    finite.for_each(|v| counts[(((v - low) / width) as usize).min(N_BINS - 1)] += 1);
     let all = values.len().max(1) as f64;
     let steps = counts.iter().enumerate().map(|(i, n)| [low + i as f64 * width, *n as f64 / all]);
     steps.chain([[high, 0.0]]).collect()
@@ -36,11 +36,11 @@ impl UncertaintyView {
         let x = if self.of_surprise { "surprise of a window (nats per token)" } else { "U of a window" };
         let mut chart =
             Chart::new("windows by uncertainty", Axis::new(x), Axis::new("share of windows").include(&[0.0]));
-        let Some(m) = shown::<Uncertainty>(cx) else {
+        let Some(m) = shown_measurement::<Uncertainty>(cx) else {
             let otherwise = "Not measured yet. Press Space to train, and then Measure: the run's own text and three foreign \
                              ones are read, and the variance of the predictions' errors is kept on the way.";
             let absent = "its predictor is an attention, and U is that of a static one. Choose another variant.";
-            return chart.empty(why_nothing::<Uncertainty>(cx, otherwise, absent));
+            return chart.empty(empty_reason::<Uncertainty>(cx, otherwise, absent));
         };
         let all = m.value.texts.iter().flat_map(|t| values(t, self.of_surprise)).copied();
         let Some([low, high]) = finite_range(all) else {
@@ -59,11 +59,11 @@ impl UncertaintyView {
 
 impl PanelView for UncertaintyView {
     const SPACING: Vec2 = vec2(GAP, GAP);
-    const FOOTER_HEIGHT: f32 = CONTROLS + GAP;
+    const FOOTER_HEIGHT: f32 = CONTROLS_HEIGHT + GAP;
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let chart = self.chart(cx);
-        let found = shown::<Uncertainty>(cx).filter(|_| !chart.is_empty()).map(|m| m.value);
+        let found = shown_measurement::<Uncertainty>(cx).filter(|_| !chart.is_empty()).map(|m| m.value);
         let (theme, rows) = (cx.theme, found.map_or(vec![], rows));
         let mut panels = vec![Panel::new(chart, 1.0)];
         if !rows.is_empty() {
@@ -73,12 +73,14 @@ impl PanelView for UncertaintyView {
     }
 
     fn arrange(&self, ui: &Ui, cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
-        let Some(m) = shown::<Uncertainty>(cx).filter(|_| panels.len() > 1) else { return Placement::Alone(0) };
+        let Some(m) = shown_measurement::<Uncertainty>(cx).filter(|_| panels.len() > 1) else {
+            return Placement::Alone(0);
+        };
         if fits_two(ui.ctx(), room.x, WIDE_WIDTH) {
             let wide = ((room.x - GAP) * 0.58).floor();
             return Placement::Row(vec![vec2(wide, room.y), vec2(room.x - GAP - wide, room.y)]);
         }
-        let high = (HEAD_HEIGHT + ROW * m.texts.len() as f32).min(((room.y - GAP) / 2.0).floor());
+        let high = (HEAD_HEIGHT + ROW_HEIGHT * m.texts.len() as f32).min(((room.y - GAP) / 2.0).floor());
         Placement::Column(vec![vec2(room.x, room.y - GAP - high), vec2(room.x, high)])
     }
 
@@ -95,7 +97,7 @@ impl PanelView for UncertaintyView {
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
-        let found = shown::<Uncertainty>(cx)?.value;
+        let found = shown_measurement::<Uncertainty>(cx)?.value;
         let mut table = Table::new(["text", "told_by", "auroc", "low", "high", "window", "value"]);
         for text in &found.texts {
             let by_uncertainty = ("uncertainty", &text.uncertainty, text.by_uncertainty);
@@ -117,11 +119,11 @@ fn rows(found: &Uncertainty) -> Vec<RocRow<'_>> {
 }
 
 /// Height of a row, and of what is above the rows.
-const ROW: f32 = 24.0;
+const ROW_HEIGHT: f32 = 24.0;
 const HEAD_HEIGHT: f32 = 38.0;
-const MARK: f32 = 3.5;
+const MARK_RADIUS: f32 = 3.5;
 /// Width of the figure at the end of a row.
-const FIGURE: f32 = 34.0;
+const FIGURE_WIDTH: f32 = 34.0;
 
 /// The ROC of one text, scored by the uncertainty and by the model's surprise.
 struct RocRow<'a> {
@@ -137,8 +139,8 @@ fn colours(theme: &Theme) -> [Color32; 2] {
 
 fn draw_mark(painter: &Painter, which: usize, at: Pos2, colour: Color32) {
     match which {
-        0 => painter.circle_filled(at, MARK, colour),
-        _ => painter.circle_stroke(at, MARK - 0.5, Pen::new(1.5, colour)),
+        0 => painter.circle_filled(at, MARK_RADIUS, colour),
+        _ => painter.circle_stroke(at, MARK_RADIUS - 0.5, Pen::new(1.5, colour)),
     };
 }
 
@@ -146,9 +148,9 @@ fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) -> Respon
     let (rect, response, painter) = canvas_ui(ui, size, Sense::hover(), "AUROC by text");
     let small = theme::small();
     let names = rows.iter().map(|r| note_width(&painter, r.name)).fold(0.0, f32::max).min(rect.width() * 0.42) + 10.0;
-    let row = ((rect.height() - HEAD_HEIGHT) / rows.len().max(1) as f32).clamp(12.0, 2.0 * ROW);
+    let row = ((rect.height() - HEAD_HEIGHT) / rows.len().max(1) as f32).clamp(12.0, 2.0 * ROW_HEIGHT);
     let (top, bottom) = (rect.top() + HEAD_HEIGHT, rect.top() + HEAD_HEIGHT + row * rows.len() as f32);
-    let columns = rect.left() + names + MARK..=rect.right() - FIGURE - MARK;
+    let columns = rect.left() + names + MARK_RADIUS..=rect.right() - FIGURE_WIDTH - MARK_RADIUS;
     let plot = Rect::from_x_y_ranges(columns, top..=bottom.min(rect.bottom()));
     draw_head(&painter, theme, rect, plot);
     for (i, item) in rows.iter().enumerate() {
@@ -156,7 +158,7 @@ fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) -> Respon
         if y + 6.0 > rect.bottom() {
             break;
         }
-        let clip = Rect::from_min_max(pos2(rect.left(), y - row / 2.0), pos2(plot.left() - MARK, y + row / 2.0));
+        let clip = Rect::from_min_max(pos2(rect.left(), y - row / 2.0), pos2(plot.left() - MARK_RADIUS, y + row / 2.0));
         let galley = painter.layout_no_wrap(item.name.to_owned(), small.clone(), theme.text);
         painter.with_clip_rect(clip).galley(pos2(rect.left(), y - galley.size().y / 2.0), galley, theme.text);
         for (which, (area, colour)) in item.areas.iter().zip(colours(theme)).enumerate() {
@@ -187,7 +189,7 @@ fn draw_head(painter: &Painter, theme: &Theme, rect: Rect, plot: Rect) {
     let mut x = rect.left();
     for (which, (name, colour)) in NAMES.iter().zip(colours(theme)).enumerate() {
         let y = rect.top() + 9.0;
-        draw_mark(painter, which, pos2(x + MARK, y), colour);
+        draw_mark(painter, which, pos2(x + MARK_RADIUS, y), colour);
         let words = painter.text(pos2(x + 11.0, y), Align2::LEFT_CENTER, name, small.clone(), theme.text);
         x = words.right() + 14.0;
     }
@@ -225,9 +227,9 @@ mod tests {
     #[test]
     fn every_finite_value_has_a_bin() {
         let steps = histogram(&[0.0, 1.0, 0.5, f64::NAN], 0.0, 1.0);
-        assert_eq!(steps.len(), BINS + 1);
+        assert_eq!(steps.len(), N_BINS + 1);
         let sum: f64 = steps.iter().map(|s| s[1]).sum();
         assert!((sum - 0.75).abs() < 1e-12, "the fourth is no number");
-        assert_eq!((steps[0][1], steps[BINS - 1][1]), (0.25, 0.25));
+        assert_eq!((steps[0][1], steps[N_BINS - 1][1]), (0.25, 0.25));
     }
 }

@@ -17,7 +17,7 @@ pub struct Activity {
     shown: Shown,
 }
 
-/// Every scheduled measurement of the shown variant with its step, or the one answer that there is.
+/// The scheduled measurements of the shown variant with their steps; without any, the latest answer alone.
 fn history<'a>(cx: &ViewCx<'a>) -> Vec<(u64, &'a measurements::Activity)> {
     let Some(latest) = cx.latest::<measurements::Activity>() else { return vec![] };
     let scheduled = cx.history::<measurements::Activity>(latest.variant);
@@ -36,7 +36,7 @@ fn chart(cx: &ViewCx<'_>, name: &'static str, are_sizes: bool) -> Chart<'static>
         true => (format!("size of {name}"), Axis::new(format!("root mean square of {name}")).log()),
         false => (format!("sparsity of {name}"), Axis::new(format!("share of {name} that fires")).include(&[0.0])),
     };
-    let mut chart = Chart::new(title, Axis::steps(), y).empty(cx.why_nothing::<measurements::Activity>(EMPTY));
+    let mut chart = Chart::new(title, Axis::steps(), y).empty(cx.empty_reason::<measurements::Activity>(EMPTY));
     let history = history(cx);
     for layer in 0..latest.map_or(0, |m| m.layers.len()) {
         let (label, colour) = (format!("layer {layer}"), cx.theme.series(layer));
@@ -62,7 +62,7 @@ fn chart(cx: &ViewCx<'_>, name: &'static str, are_sizes: bool) -> Chart<'static>
 fn intervals_chart(cx: &ViewCx<'_>) -> Chart<'static> {
     let x = Axis::new("tokens between two writes of a synapse").log();
     let mut chart = Chart::new("write intervals", x, Axis::new("share of intervals").log())
-        .empty(cx.why_nothing::<WriteIntervals>(EMPTY));
+        .empty(cx.empty_reason::<WriteIntervals>(EMPTY));
     let Some(found) = cx.latest::<WriteIntervals>() else { return chart };
     let line = |label: &str, colour, of: &IntervalDistribution| {
         Line::new(label, colour, connectivity::points(&of.interval, &of.density)).stroke(Stroke::Marks(Mark::Ring))
@@ -95,7 +95,7 @@ fn intervals_sentence(found: &WriteIntervals) -> String {
 }
 
 impl PanelView for Activity {
-    const LOW: f32 = 0.0;
+    const MIN_HEIGHT_FOR_ALL: f32 = 0.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         if self.shown == Shown::Intervals {

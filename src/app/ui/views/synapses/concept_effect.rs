@@ -7,8 +7,8 @@ use crate::ui::views::painting::*;
 pub struct ConceptEffectView;
 
 /// Height of a side's row, and width of its name, points.
-const HIGH: f32 = 52.0;
-const NAMES: f32 = 92.0;
+const ROW_HEIGHT: f32 = 52.0;
+const NAMES_WIDTH: f32 = 92.0;
 
 /// A synapse of a search as the one that all views select.
 pub(super) fn synapse(s: &ConceptSynapse) -> Synapse {
@@ -77,10 +77,10 @@ impl ChangeScale {
         let all = [&m.with, &m.without].into_iter().flat_map(|s| s.change.iter().chain(s.null_draws.iter()));
         let (low, high) = all.filter(|v| v.is_finite()).fold((0f64, 0f64), |(l, h), v| (l.min(*v), h.max(*v)));
         let range = plot::limits_around([low, high], 0.05, Scale::Linear);
-        Self { range, left: rect.left() + NAMES, right: rect.right() - 12.0 }
+        Self { range, left: rect.left() + NAMES_WIDTH, right: rect.right() - 12.0 }
     }
 
-    fn at(&self, value: f64) -> f32 {
+    fn x_at(&self, value: f64) -> f32 {
         let share = (value - self.range[0]) / (self.range[1] - self.range[0]);
         self.left + (share.clamp(0.0, 1.0) as f32) * (self.right - self.left)
     }
@@ -97,34 +97,34 @@ fn paint_side(painter: &Painter, theme: &Theme, across: &ChangeScale, left: Pos2
     for (k, change) in side.change.iter().enumerate().filter(|(_, v)| v.is_finite()) {
         // spread over three heights, so that equal ones are seen
         let up = 8.0 + 5.0 * (k % 3) as f32;
-        painter.circle_filled(pos2(across.at(*change), y - up), 2.5, colour.gamma_multiply(0.7));
+        painter.circle_filled(pos2(across.x_at(*change), y - up), 2.5, colour.gamma_multiply(0.7));
     }
     for draw in side.null_draws.iter().filter(|v| v.is_finite()) {
-        painter.vline(across.at(*draw), y + 6.0..=y + 16.0, Stroke::new(1.0, theme.secondary));
+        painter.vline(across.x_at(*draw), y + 6.0..=y + 16.0, Stroke::new(1.0, theme.secondary));
     }
     let mean = side.mean_change();
     if mean.is_finite() {
-        painter.vline(across.at(mean), y - 22.0..=y + 18.0, Stroke::new(2.5, colour));
+        painter.vline(across.x_at(mean), y - 22.0..=y + 18.0, Stroke::new(2.5, colour));
     }
 }
 
 fn sides_ui(ui: &mut Ui, theme: &Theme, m: &ConceptEffect) {
-    let size = vec2(ui.available_width(), 2.0 * HIGH + 22.0);
+    let size = vec2(ui.available_width(), 2.0 * ROW_HEIGHT + 22.0);
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     let (painter, across) = (ui.painter_at(rect), ChangeScale::new(rect, m));
     let sides = [("with it", &m.with, theme.accent), ("without it", &m.without, theme.cool)];
-    painter.vline(across.at(0.0), rect.top()..=rect.top() + 2.0 * HIGH, Stroke::new(1.0, theme.grey()));
+    painter.vline(across.x_at(0.0), rect.top()..=rect.top() + 2.0 * ROW_HEIGHT, Stroke::new(1.0, theme.grey()));
     for (k, side) in sides.into_iter().enumerate() {
-        let row = Rect::from_min_size(rect.min + vec2(0.0, HIGH * k as f32), vec2(rect.width(), HIGH));
+        let row = Rect::from_min_size(rect.min + vec2(0.0, ROW_HEIGHT * k as f32), vec2(rect.width(), ROW_HEIGHT));
         paint_side(&painter, theme, &across, row.left_center(), side);
     }
-    let below = rect.top() + 2.0 * HIGH + 11.0;
+    let below = rect.top() + 2.0 * ROW_HEIGHT + 11.0;
     let tick = |x: f32, align: Align2, words: String| {
         painter.text(pos2(x, below), align, words, FontId::monospace(11.0), theme.secondary);
     };
     tick(across.left, Align2::LEFT_CENTER, value_label(across.range[0]));
     tick(across.right, Align2::RIGHT_CENTER, format!("{} nats per token", value_label(across.range[1])));
-    let zero = across.at(0.0);
+    let zero = across.x_at(0.0);
     if zero > across.left + 70.0 && zero < across.right - 150.0 {
         tick(zero, Align2::CENTER_CENTER, "0".to_owned());
     }
@@ -157,7 +157,7 @@ impl View for ConceptEffectView {
         let Some(m) = cx.answered::<ConceptEffect>() else {
             let about = "A synapse that tells a concept need not be used for it. Find one under Concepts, and silence it here: does \
                  that change what follows sentences with the concept, and nothing else?";
-            let words = cx.why_nothing_before_asking::<ConceptEffect>(about, about);
+            let words = cx.empty_reason_before_asking::<ConceptEffect>(about, about);
             return cx.nothing_ui(ui, &words);
         };
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {

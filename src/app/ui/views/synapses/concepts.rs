@@ -31,12 +31,12 @@ const CONCEPTS: [(&str, &str); 4] = [
     ),
 ];
 /// The indices of the user's own sentences among these: typed, and from a file.
-const TYPED: usize = 2;
-const FILE: usize = 3;
+const TYPED_INDEX: usize = 2;
+const FILE_INDEX: usize = 3;
 
 /// The settings that name a file and its label.
-const SENTENCES: &str = ConceptSettings::sentences.name;
-const LABEL: &str = ConceptSettings::label.name;
+const SENTENCES_KEY: &str = ConceptSettings::sentences.name;
+const LABEL_KEY: &str = ConceptSettings::label.name;
 
 const SENTENCES_WITH: &str = "The euro is weak.\nWe paid in dollars.\nThe pound fell again.\nNobody wants the yen.\nThe franc was strong.\nThe peso is old.\nHe kept the rouble.\nThe krone rose.";
 const SENTENCES_WITHOUT: &str = "The wheat is weak.\nWe paid in March.\nThe timber fell again.\nNobody wants the coal.\nThe butter was strong.\nThe harbour is old.\nHe kept the copper.\nThe river rose.";
@@ -90,12 +90,12 @@ impl Concepts {
     fn choice_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal_wrapped(|ui| {
             let has_file = cx.config.value(ConceptSettings::sentences).is_ok();
-            for (k, (name, tip)) in CONCEPTS.iter().enumerate().filter(|(k, _)| *k != FILE || has_file) {
+            for (k, (name, tip)) in CONCEPTS.iter().enumerate().filter(|(k, _)| *k != FILE_INDEX || has_file) {
                 ui.selectable_value(&mut self.chosen, k, *name).on_hover_text(*tip);
             }
             let tip = "Searches this model and three untrained ones beside the training, for a minute or two. \
                        What is found is confirmed on sentences that took no part in the search.";
-            let can_find = !Self::is_searching(cx) && (self.chosen != FILE || named(cx, SENTENCES).is_some());
+            let can_find = !Self::is_searching(cx) && (self.chosen != FILE_INDEX || named(cx, SENTENCES_KEY).is_some());
             cx.ask_button::<ConceptSearch>(ui, Button::new("Find"), can_find, tip, |cx| self.args(cx));
         });
         if Self::is_searching(cx) {
@@ -105,16 +105,16 @@ impl Concepts {
             note_ui(ui, cx.theme, words);
         } else if let Some(words) = cx.refusal_of::<ConceptSearch>(Some(cx.selection.variant)) {
             ui.label(small_text(words, cx.theme.error));
-        } else if !reads_parliament(cx) && self.chosen < TYPED {
+        } else if !reads_parliament(cx) && self.chosen < TYPED_INDEX {
             note_ui(ui, cx.theme, "This model learns from another text: it has read no sentence of the parliament.");
-        } else if self.chosen == FILE {
-            let words = named(cx, SENTENCES).map_or_else(
+        } else if self.chosen == FILE_INDEX {
+            let words = named(cx, SENTENCES_KEY).map_or_else(
                 || "No file yet: name one under Concepts, Sentences.".to_owned(),
-                |path| format!("{path}, concept: {}", named(cx, LABEL).unwrap_or("its first label".to_owned())),
+                |path| format!("{path}, concept: {}", named(cx, LABEL_KEY).unwrap_or("its first label".to_owned())),
             );
             note_ui(ui, cx.theme, words);
         }
-        if self.chosen == TYPED {
+        if self.chosen == TYPED_INDEX {
             ui.columns(2, |columns| {
                 let lists = [("with the concept", &mut self.with), ("without it", &mut self.without)];
                 for (ui, (name, list)) in columns.iter_mut().zip(lists) {
@@ -130,11 +130,11 @@ impl Concepts {
         }
     }
 
-    /// Why nothing is shown, and the next step, by what the run has done.
+    /// The text of an empty view, which depends on what the run has done: why nothing is shown, and the next step.
     fn empty_text(cx: &ViewCx<'_>) -> String {
-        const QUESTION: &str =
+        const QUESTION_TEXT: &str =
             "Does one synapse rise for every currency, in every language, in sentences it has never met?";
-        const TRAP: &str = "The preset The trap shows how easily one is fooled.";
+        const TRAP_HINT: &str = "The preset The trap shows how easily one is fooled.";
         if Self::is_searching(cx) {
             let words =
                 "The answer comes here: the ten synapses that the search put first, and how each did on new sentences.";
@@ -146,18 +146,18 @@ impl Concepts {
         };
         if cx.refusal_of::<ConceptSearch>(Some(cx.selection.variant)).is_some() {
             // the reason stands beside the button
-            return format!("{QUESTION} {ask} {TRAP}");
+            return format!("{QUESTION_TEXT} {ask} {TRAP_HINT}");
         }
-        let [hint, demand] = [train, ask].map(|next| format!("{QUESTION} {next} {TRAP}"));
-        cx.why_nothing_before_asking::<ConceptSearch>(&hint, &demand)
+        let [hint, demand] = [train, ask].map(|next| format!("{QUESTION_TEXT} {next} {TRAP_HINT}"));
+        cx.empty_reason_before_asking::<ConceptSearch>(&hint, &demand)
     }
 
     /// True if the shown search was for the chosen concept.
     fn shows(&self, search: &ConceptSearch) -> bool {
         let is_file = search.is_own && !search.contrast.is_empty();
         match self.chosen {
-            FILE => is_file,
-            TYPED => search.is_own && !is_file,
+            FILE_INDEX => is_file,
+            TYPED_INDEX => search.is_own && !is_file,
             built_in => !search.is_own && search.concept.starts_with(CONCEPTS[built_in].0),
         }
     }
@@ -165,8 +165,14 @@ impl Concepts {
     fn args(&self, cx: &ViewCx<'_>) -> ConceptSearchArgs {
         let usual = ConceptSearchArgs::default();
         match self.chosen {
-            FILE => ConceptSearchArgs { sentences: named(cx, SENTENCES), label: named(cx, LABEL), ..usual },
-            TYPED => ConceptSearchArgs { with: Some(self.with.clone()), without: Some(self.without.clone()), ..usual },
+            FILE_INDEX => {
+                let (sentences, label) = (named(cx, SENTENCES_KEY), named(cx, LABEL_KEY));
+                ConceptSearchArgs { sentences, label, ..usual }
+            }
+            TYPED_INDEX => {
+                let (with, without) = (Some(self.with.clone()), Some(self.without.clone()));
+                ConceptSearchArgs { with, without, ..usual }
+            }
             built_in => {
                 let naive = generated_text(cx) == Some("parliament_naive");
                 let preset = format!("{}{}", CONCEPTS[built_in].0, if naive { "_naive" } else { "" });

@@ -4,12 +4,12 @@ use super::stages;
 use crate::{labs::merging::MergingSettings, ui::views::prelude::*};
 
 /// Number of updates of the children in a question of this view.
-const TUNED: i64 = 300;
+const TUNED_UPDATES: i64 = 300;
 /// The text shown while nothing has been merged.
 const EMPTY: &str = "Two models with the same width, heads and layers become one with the neurons of both. Nothing has been \
                      merged yet.";
 /// Marks before the three models.
-const MARKS: [&str; 3] = ["\u{25cb}", "\u{25cb}", "\u{25cf}"];
+const MODEL_MARKS: [&str; 3] = ["\u{25cb}", "\u{25cb}", "\u{25cf}"];
 
 #[derive(Default)]
 pub struct Merging;
@@ -39,7 +39,7 @@ impl Merging {
             let knows = cx.knobs.iter().any(|k| k.key == tune) && !cx.is_restricted(&[tune]);
             let tip = "Sets Merging \u{2192} Tune two children; choose their texts here.";
             if knows && ui.button("Tune two children and merge them").on_hover_text(tip).clicked() {
-                cx.set(tune, Value::Int(TUNED));
+                cx.set(tune, Value::Int(TUNED_UPDATES));
             }
             return;
         };
@@ -70,7 +70,7 @@ impl View for Merging {
             cx.dials_ui(ui, Self::ask_ui);
         }
         let Some(measured) = measured else {
-            let words = cx.why_nothing_before_asking::<measurements::Merging>(EMPTY, EMPTY);
+            let words = cx.empty_reason_before_asking::<measurements::Merging>(EMPTY, EMPTY);
             return match cx.has_controls {
                 true => _ = ui.label(RichText::new(words).color(theme.secondary)),
                 false => cx.nothing_ui(ui, &words),
@@ -85,7 +85,7 @@ impl View for Merging {
                 ui.label(RichText::new(text).strong());
                 let bars = models.iter().enumerate().map(|(m, (name, losses))| {
                     let loss = losses.get(t).copied().map_or(f64::NAN, f64::from);
-                    Bar::new(name, theme.series(m), loss).sign(MARKS[m])
+                    Bar::new(name, theme.series(m), loss).sign(MODEL_MARKS[m])
                 });
                 bars_ui(ui, theme, &format!("held-out loss on {text}"), bars, f64::from(max));
             }

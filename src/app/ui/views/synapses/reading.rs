@@ -30,9 +30,9 @@ pub struct ReadingView {
 /// Seconds per token during playback.
 const TOKEN_TIME: f64 = 0.12;
 /// Tokens shown at once around the cursor.
-const PAGE: usize = 280;
+const PAGE_TOKENS: usize = 280;
 /// A token is starred if a synapse gains at least this share of its largest gain there.
-const STAR: f64 = 0.5;
+const STAR_SHARE: f64 = 0.5;
 
 /// The settings with which the probe is asked.
 const SETTINGS: [&str; 7] = [
@@ -60,7 +60,7 @@ impl<'a> ShownReading<'a> {
         let answered = cx.answered::<SynapseReading>();
         let is_asked = |m: &Measured<'_, SynapseReading>| m.sample.request.is_some();
         let measured = match (answered, cx.latest::<SynapseReading>()) {
-            // The schedule reads what the run was begun with.
+            // The schedule reads the text that the run was started with.
             (Some(answer), _) if is_asked(&answer) && cx.differs_from_run(&SETTINGS) => answer,
             (Some(answer), Some(latest)) if !cx.follow || answer.sample.step >= latest.sample.step => answer,
             (_, Some(latest)) => latest,
@@ -151,8 +151,8 @@ impl ReadingView {
         });
     }
 
-    /// Follows what the model writes while it comes, its newest token in sight. An answer that came complete is played
-    /// from the text's end on: once each, and not while a model trains, as its answers replace one another.
+    /// Follows what the model writes while it comes, its newest token kept visible. An answer that came complete is
+    /// played from the text's end on: once each, and not while a model trains, as its answers replace one another.
     fn play_written(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, shown: &ShownReading<'_>) {
         let request = shown.measured.sample.request;
         if request == self.played || !cx.shows_controls() {
@@ -174,8 +174,8 @@ impl ReadingView {
     /// A page of tokens around the cursor, each as bright as the synapse's gain there.
     fn strip_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: ShownReading<'_>, cursor: usize) {
         let tokens = shown.tokens();
-        let from = (cursor / PAGE) * PAGE;
-        let page = &tokens[from.min(tokens.len())..(from + PAGE).min(tokens.len())];
+        let from = (cursor / PAGE_TOKENS) * PAGE_TOKENS;
+        let page = &tokens[from.min(tokens.len())..(from + PAGE_TOKENS).min(tokens.len())];
         let gains = shown.gains();
         let max = gains.iter().copied().fold(1e-12, f64::max);
         let theme = cx.theme;
@@ -203,7 +203,8 @@ impl ReadingView {
         let own = by_place(shown.sigma());
         let gains = shown.gains();
         let max = gains.iter().copied().fold(1e-12, f64::max);
-        let stars: Vec<[f64; 2]> = own.iter().zip(&gains).filter(|(_, g)| **g >= STAR * max).map(|(p, _)| *p).collect();
+        let starred = own.iter().zip(&gains).filter(|(_, g)| **g >= STAR_SHARE * max);
+        let stars: Vec<[f64; 2]> = starred.map(|(p, _)| *p).collect();
         // the axis fits the synapse in focus, because the values of another may be a hundred times as large
         let [low, high] = own.iter().fold([0.0f64; 2], |[low, high], p| [low.min(p[1]), high.max(p[1])]);
         if high > low {

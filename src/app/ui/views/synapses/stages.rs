@@ -11,22 +11,22 @@ use crate::{
 };
 
 /// Names and signs of the four, in the order of the run's variants.
-const NAMES: [&str; 4] = ["base", "child A", "child B", "merged"];
+const STAGE_NAMES: [&str; 4] = ["base", "child A", "child B", "merged"];
 /// The names as heads of the table's columns.
 const SHORT_NAMES: [&str; 4] = ["base", "A", "B", "merged"];
-const MARKS: [&str; 4] = ["\u{25cb}", "\u{25d0}", "\u{25d1}", "\u{25cf}"];
+const STAGE_MARKS: [&str; 4] = ["\u{25cb}", "\u{25d0}", "\u{25d1}", "\u{25cf}"];
 /// Settings that choose a text, and those whose path takes its place: of the base and of the children.
-const TEXTS: [(&str, &str, &[&str]); 3] = [
+const TEXT_GROUPS: [(&str, &str, &[&str]); 3] = [
     ("base reads", CorpusSettings::source.name, &[CorpusSettings::file.name, CorpusSettings::folder.name]),
     ("child A reads", MergingSettings::text_a.name, &[ChildFiles::file_a.name]),
     ("child B reads", MergingSettings::text_b.name, &[ChildFiles::file_b.name]),
 ];
 /// Height of a stage's box, and the gap between two boxes, points.
-const BOX: f32 = 46.0;
+const BOX_HEIGHT: f32 = 46.0;
 const BOX_GAP: f32 = 20.0;
 /// Width of a number and height of a row in the table, points.
-const FIGURE: f32 = 56.0;
-const ROW: f32 = 18.0;
+const FIGURE_WIDTH: f32 = 56.0;
+const ROW_HEIGHT: f32 = 18.0;
 /// A child that gained less than this, in nats, has gained nothing that merging could retain.
 const MIN_GAIN: f64 = 0.01;
 
@@ -50,7 +50,7 @@ impl Lengths {
     }
 
     /// First step and last of stage `i`.
-    fn span(self, i: usize) -> (u64, u64) {
+    fn step_span(self, i: usize) -> (u64, u64) {
         match i {
             0 => (0, self.base),
             1 | 2 => (self.base, self.base + self.tune),
@@ -59,8 +59,8 @@ impl Lengths {
     }
 
     /// The progress of stage `i` at `step`, as a share and as text.
-    fn at(self, i: usize, step: u64) -> (f32, String) {
-        let (from, until) = self.span(i);
+    fn progress_at(self, i: usize, step: u64) -> (f32, String) {
+        let (from, until) = self.step_span(i);
         let all = until - from;
         match step {
             s if s >= until && all == 0 => (1.0, "made".to_owned()),
@@ -96,7 +96,7 @@ struct LossRow {
     losses: [Option<f64>; 4],
 }
 
-/// Every text, then the translations of all texts by direction.
+/// A row for every text, then one for the translations of all texts in each direction.
 fn rows(all: &Measurements<'_>) -> Vec<LossRow> {
     let Some(first) = all.iter().flatten().next() else { return vec![] };
     let texts = first.texts.iter().enumerate().map(|(text, found)| LossRow {
@@ -129,7 +129,7 @@ pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     ui.label(RichText::new(lengths.status(cx.step)).color(cx.theme.secondary));
     let all = measurements(cx);
     let Some(first) = all.iter().flatten().next() else {
-        let words = cx.why_nothing::<TextLosses>("Nothing measured yet: press Space to begin.");
+        let words = cx.empty_reason::<TextLosses>("Nothing measured yet: press Space to begin.");
         ui.label(RichText::new(words).color(cx.theme.secondary));
         return;
     };
@@ -147,24 +147,25 @@ pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
 
 /// Held-out losses, a column a model; the lowest of a row stands out.
 fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, rows: &[LossRow]) {
-    let figures = 4.0 * FIGURE + 5.0 * GRID;
+    let figures = 4.0 * FIGURE_WIDTH + 5.0 * GRID;
     let names = (ui.available_width() - figures).clamp(72.0, 220.0);
     let cell = |ui: &mut Ui, text: RichText| {
-        ui.allocate_ui_with_layout(vec2(FIGURE, ROW), Layout::right_to_left(Align::Center), |ui| ui.label(text)).inner
+        let size = vec2(FIGURE_WIDTH, ROW_HEIGHT);
+        ui.allocate_ui_with_layout(size, Layout::right_to_left(Align::Center), |ui| ui.label(text)).inner
     };
-    let grid = Grid::new("losses by text").num_columns(5).spacing(vec2(GRID, 2.0)).min_row_height(ROW);
+    let grid = Grid::new("losses by text").num_columns(5).spacing(vec2(GRID, 2.0)).min_row_height(ROW_HEIGHT);
     grid.striped(false).show(ui, |ui| {
         let words = small_text("loss (nats)", cx.theme.secondary);
-        ui.allocate_ui_with_layout(vec2(names, ROW), Layout::left_to_right(Align::Center), |ui| ui.label(words));
+        ui.allocate_ui_with_layout(vec2(names, ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| ui.label(words));
         for (v, short) in SHORT_NAMES.iter().enumerate() {
             cell(ui, small_text(*short, cx.theme.series(v)));
         }
         ui.end_row();
         for LossRow { name, losses } in rows {
             let lowest = losses.iter().flatten().copied().fold(f64::INFINITY, f64::min);
-            ui.allocate_ui_with_layout(vec2(names, ROW), Layout::left_to_right(Align::Center), |ui| {
+            ui.allocate_ui_with_layout(vec2(names, ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
                 ui.set_min_width(names);
-                let shown = ending(ui, name, names);
+                let shown = elide_start(ui, name, names);
                 ui.add(Label::new(RichText::new(shown).small()).truncate()).on_hover_text(name);
             });
             for value in *losses {
@@ -188,7 +189,7 @@ fn retained(text: usize, loss: &[Option<f64>; 4]) -> Option<String> {
     }
     let child = (*loss.get(text)?)?;
     let gained = base - child;
-    let name = NAMES.get(text)?;
+    let name = STAGE_NAMES.get(text)?;
     Some(match gained > MIN_GAIN {
         true => format!(
             "{name} gained {gained:.3} nats over the base; the merged model has {:.0}% of it",
@@ -200,7 +201,7 @@ fn retained(text: usize, loss: &[Option<f64>; 4]) -> Option<String> {
 
 fn texts_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let text = |key: &str| cx.config.get(key).map(ToString::to_string).unwrap_or_default();
-    let chosen = TEXTS.map(|(label, source, paths)| {
+    let chosen = TEXT_GROUPS.map(|(label, source, paths)| {
         let path = paths.iter().map(|key| text(key)).find(|path| !path.trim().is_empty());
         let path = path.as_deref().map(|path| path.trim().trim_end_matches(['/', '\\']));
         let name = path.and_then(|path| path.rsplit(['/', '\\']).next()).map(str::to_owned);
@@ -210,31 +211,32 @@ fn texts_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
         .on_hover_text("Chosen in the controls: under Text for the base, under Merging for the children.");
     let of_run = cx.mirror.info.as_ref().map(|i| &i.config);
     let waits = |key: &&str| of_run.is_some_and(|c| c.get(key) != cx.config.get(key));
-    if TEXTS.iter().flat_map(|(_, source, paths)| paths.iter().chain([source])).any(waits) {
+    if TEXT_GROUPS.iter().flat_map(|(_, source, paths)| paths.iter().chain([source])).any(waits) {
         ui.label(small_text("Another choice of texts applies at reset (R).", cx.theme.accent));
     }
 }
 
-/// The four as boxes, base to merged, each with its progress; a click puts that model in focus everywhere.
+/// Draws the four models as boxes, each with its progress; a click puts a model in focus everywhere.
 fn boxes_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, lengths: Lengths) {
     let width = ui.available_width().clamp(200.0, 640.0);
-    let (rect, response) = ui.allocate_exact_size(vec2(width, 2.0 * BOX + GRID), Sense::click());
+    let (rect, response) = ui.allocate_exact_size(vec2(width, 2.0 * BOX_HEIGHT + GRID), Sense::click());
     let painter = ui.painter_at(rect);
     let column = (width - 2.0 * BOX_GAP) / 3.0;
     let left = |i: f32| rect.left() + i * (column + BOX_GAP);
-    let high = rect.center().y - BOX / 2.0;
-    let corners = [(left(0.0), high), (left(1.0), rect.top()), (left(1.0), rect.bottom() - BOX), (left(2.0), high)];
-    let boxes = corners.map(|(x, y)| Rect::from_min_size(pos2(x, y), vec2(column, BOX)).shrink(1.0));
+    let high = rect.center().y - BOX_HEIGHT / 2.0;
+    let low = rect.bottom() - BOX_HEIGHT;
+    let corners = [(left(0.0), high), (left(1.0), rect.top()), (left(1.0), low), (left(2.0), high)];
+    let boxes = corners.map(|(x, y)| Rect::from_min_size(pos2(x, y), vec2(column, BOX_HEIGHT)).shrink(1.0));
     for (from, to) in [(0, 1), (0, 2), (1, 3), (2, 3)] {
-        let reached = cx.step >= lengths.span(to).0;
+        let reached = cx.step >= lengths.step_span(to).0;
         let colour = if reached { cx.theme.secondary } else { cx.theme.line };
         painter.line_segment([boxes[from].right_center(), boxes[to].left_center()], Stroke::new(1.5, colour));
     }
-    let focus = (cx.mirror.variants().len() == NAMES.len()).then_some(cx.selection.variant);
+    let focus = (cx.mirror.variants().len() == STAGE_NAMES.len()).then_some(cx.selection.variant);
     let mut labels = vec![];
     for (i, place) in boxes.iter().enumerate() {
-        let (share, words) = lengths.at(i, cx.step);
-        let begun = share > 0.0 || cx.step >= lengths.span(i).0;
+        let (share, words) = lengths.progress_at(i, cx.step);
+        let begun = share > 0.0 || cx.step >= lengths.step_span(i).0;
         let colour = cx.theme.series(i);
         painter.rect_filled(*place, theme::CORNER, cx.theme.raised);
         let edge = if focus == Some(i) { Stroke::new(2.0, cx.theme.accent) } else { Stroke::new(1.0, cx.theme.line) };
@@ -243,14 +245,14 @@ fn boxes_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, lengths: Lengths) {
         let strong = if begun { cx.theme.text } else { cx.theme.secondary };
         let small = theme::small();
         let at = place.min + vec2(GRID, 5.0);
-        let sign = inner.text(at, Align2::LEFT_TOP, MARKS[i], small.clone(), colour);
-        inner.text(pos2(sign.right() + 5.0, at.y), Align2::LEFT_TOP, NAMES[i], small.clone(), strong);
+        let sign = inner.text(at, Align2::LEFT_TOP, STAGE_MARKS[i], small.clone(), colour);
+        inner.text(pos2(sign.right() + 5.0, at.y), Align2::LEFT_TOP, STAGE_NAMES[i], small.clone(), strong);
         inner.text(at + vec2(0.0, 16.0), Align2::LEFT_TOP, &words, small, cx.theme.secondary);
         let (x, y) = (place.left() + GRID, place.bottom() - 5.0);
         let long = place.width() - 2.0 * GRID;
         painter.hline(x..=x + long, y, Stroke::new(2.0, cx.theme.line));
         painter.hline(x..=x + long * share.clamp(0.0, 1.0), y, Stroke::new(2.0, colour));
-        labels.push(format!("{} {words}", NAMES[i]));
+        labels.push(format!("{} {words}", STAGE_NAMES[i]));
     }
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("stages: {}", labels.join(", "))));
     let hit = response.interact_pointer_pos().and_then(|at| boxes.iter().position(|b| b.contains(at)));
@@ -267,7 +269,7 @@ fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &Measurements<'_>) {
         return;
     }
     ui.add_space(GRID);
-    let widths = NAMES.map(|name| note_width(ui.painter(), name));
+    let widths = STAGE_NAMES.map(|name| note_width(ui.painter(), name));
     let widest = widths.into_iter().fold(0.0, f32::max);
     let samples = all.map(|measured| measured.map(TextLosses::samples).unwrap_or_default());
     for (s, sample) in first.samples().iter().enumerate() {
@@ -275,8 +277,8 @@ fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &Measurements<'_>) {
         ui.label(RichText::new(words).strong());
         for (v, sample) in samples.iter().enumerate().filter_map(|(v, of_model)| Some((v, of_model.get(s)?))) {
             ui.horizontal_wrapped(|ui| {
-                ui.label(small_text(MARKS[v], cx.theme.series(v)));
-                note_ui(ui, cx.theme, NAMES[v]);
+                ui.label(small_text(STAGE_MARKS[v], cx.theme.series(v)));
+                note_ui(ui, cx.theme, STAGE_NAMES[v]);
                 ui.add_space(widest - widths[v]);
                 ui.label(RichText::new(one_line(sample.continuation)).small());
             });
@@ -300,7 +302,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// The name, cut to its end if it is wider than `width` points in the small style, because names of texts differ there.
-fn ending(ui: &Ui, name: &str, width: f32) -> String {
+fn elide_start(ui: &Ui, name: &str, width: f32) -> String {
     let fits = |text: &str| note_width(ui.painter(), text) <= width;
     if fits(name) {
         return name.to_owned();
@@ -310,7 +312,7 @@ fn ending(ui: &Ui, name: &str, width: f32) -> String {
 }
 
 pub fn subtitle(cx: &ViewCx<'_>) -> String {
-    match (0..NAMES.len()).filter_map(|v| cx.scheduled::<TextLosses>(v)).max_by_key(|m| m.sample.step) {
+    match (0..STAGE_NAMES.len()).filter_map(|v| cx.scheduled::<TextLosses>(v)).max_by_key(|m| m.sample.step) {
         Some(m) => format!("step {} \u{b7} held-out loss (nats per token) \u{b7} {}", m.sample.step, m.sample.about),
         None => "two children of one base, tuned on texts of their own, and both as one".to_owned(),
     }
@@ -320,7 +322,7 @@ pub fn csv(cx: &ViewCx<'_>) -> Option<String> {
     let rows = rows(&measurements(cx));
     let mut table = Table::new(["text", "model", "loss"]);
     for LossRow { name, losses } in &rows {
-        for (model, loss) in NAMES.iter().zip(losses).filter_map(|(model, loss)| Some((model, (*loss)?))) {
+        for (model, loss) in STAGE_NAMES.iter().zip(losses).filter_map(|(model, loss)| Some((model, (*loss)?))) {
             table.cells(&[name, model, &loss]);
         }
     }
@@ -334,11 +336,11 @@ mod tests {
     #[test]
     fn a_stage_tells_how_far_it_is_and_what_is_left() {
         let l = Lengths { base: 600, tune: 300, after: 0 };
-        assert_eq!(l.at(0, 150), (0.25, "150 / 600".to_owned()));
-        assert_eq!(l.at(1, 150), (0.0, "300 updates".to_owned()));
-        assert_eq!(l.at(2, 675).0, 0.25);
-        assert_eq!(l.at(3, 899), (0.0, "at step 900".to_owned()));
-        assert_eq!(l.at(3, 900), (1.0, "made".to_owned()));
+        assert_eq!(l.progress_at(0, 150), (0.25, "150 / 600".to_owned()));
+        assert_eq!(l.progress_at(1, 150), (0.0, "300 updates".to_owned()));
+        assert_eq!(l.progress_at(2, 675).0, 0.25);
+        assert_eq!(l.progress_at(3, 899), (0.0, "at step 900".to_owned()));
+        assert_eq!(l.progress_at(3, 900), (1.0, "made".to_owned()));
         assert!(l.status(650).ends_with("250 steps left.") && !l.status(900).contains("left"));
     }
 

@@ -8,31 +8,31 @@ pub struct SurpriseView {
 }
 
 /// Letters of the warm-up, and of a word: the task's, arXiv 2509.26507 section 6.4.
-const WARM: f64 = 13.0;
-const WORD: f64 = 8.0;
+const WARM_UP_LETTERS: f64 = 13.0;
+const WORD_LETTERS: f64 = 8.0;
 /// Later repetitions than this many count as known.
 const KNOWN_AFTER: f64 = 4.0;
 
 const EMPTY: &str = "Nothing measured yet. The preset \u{201c}Surprise\u{201d} trains on repeated words: press Space.";
 
-const FIRING: &str = "firing along a period";
-const PERIOD: &str = "position in the period (letters)";
-const FIRES: &str = "share of y that fires";
+const FIRING_TITLE: &str = "firing along a period";
+const PERIOD_LABEL: &str = "position in the period (letters)";
+const FIRING_LABEL: &str = "share of y that fires";
 
 fn chart(name: &str, x: &str, y: &str) -> Chart<'static> {
     Chart::new(name, Axis::new(x).integer_ticks(), Axis::new(y).include(&[0.0]))
 }
 
 fn spans(mut chart: Chart<'static>, theme: &Theme) -> Chart<'static> {
-    let known = WARM + KNOWN_AFTER * WORD;
-    chart.vertical_span("warm-up", theme.line, [0.0, WARM]);
-    chart.vertical_span("new", theme.warm, [WARM, WARM + WORD]);
-    chart.vertical_span("known", theme.cool, [known, WARM + 8.0 * WORD]);
+    let known = WARM_UP_LETTERS + KNOWN_AFTER * WORD_LETTERS;
+    chart.vertical_span("warm-up", theme.line, [0.0, WARM_UP_LETTERS]);
+    chart.vertical_span("new", theme.warm, [WARM_UP_LETTERS, WARM_UP_LETTERS + WORD_LETTERS]);
+    chart.vertical_span("known", theme.cool, [known, WARM_UP_LETTERS + 8.0 * WORD_LETTERS]);
     chart
 }
 
 fn firing(m: &Surprise, theme: &Theme) -> Chart<'static> {
-    let mut chart = chart(FIRING, PERIOD, FIRES);
+    let mut chart = chart(FIRING_TITLE, PERIOD_LABEL, FIRING_LABEL);
     for (layer, of_layer) in m.trained.layers.iter().enumerate() {
         chart.add(Line::new(format!("layer {layer}"), theme.series(layer), by_place(&of_layer.firing.y)));
     }
@@ -47,12 +47,12 @@ fn firing(m: &Surprise, theme: &Theme) -> Chart<'static> {
 fn loss(m: &Surprise, theme: &Theme) -> Chart<'static> {
     let trained = Line::new("trained", theme.text, by_place(&m.trained.loss));
     let random = Line::new("random weights", theme.secondary, by_place(&m.random_weights.loss));
-    spans(chart("loss along a period", PERIOD, "loss (nats)").line(trained).line(random.null_baseline()), theme)
+    spans(chart("loss along a period", PERIOD_LABEL, "loss (nats)").line(trained).line(random.null_baseline()), theme)
 }
 
 fn octaves(m: &Surprise, theme: &Theme) -> Chart<'static> {
     let x = "eighth of the neurons by rotation (0 fastest, 7 slowest)";
-    let mut chart = chart("firing by rotation", x, FIRES);
+    let mut chart = chart("firing by rotation", x, FIRING_LABEL);
     for (layer, of_layer) in m.octaves.iter().enumerate() {
         let colour = theme.series(layer);
         let new = Line::new(format!("layer {layer}, new"), colour, by_place(&of_layer.memorised));
@@ -64,16 +64,16 @@ fn octaves(m: &Surprise, theme: &Theme) -> Chart<'static> {
 }
 
 impl PanelView for SurpriseView {
-    const LOW: f32 = 0.0;
+    const MIN_HEIGHT_FOR_ALL: f32 = 0.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         cx.ask_if_missing::<Surprise>();
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let empty = cx.why_nothing::<Surprise>(EMPTY);
+        let empty = cx.empty_reason::<Surprise>(EMPTY);
         let Some(m) = cx.latest::<Surprise>().map(|m| m.value) else {
-            return Panel::single(chart(FIRING, PERIOD, FIRES).empty(empty));
+            return Panel::single(chart(FIRING_TITLE, PERIOD_LABEL, FIRING_LABEL).empty(empty));
         };
         let firing = firing(m, cx.theme).empty(empty);
         match self.by_octave && !firing.is_empty() {

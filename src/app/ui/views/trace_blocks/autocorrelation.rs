@@ -18,14 +18,14 @@ impl PanelView for Autocorrelation {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let y = Axis::new("correlation, share kept").include(&[0.0, 1.0]);
         let hint = "Not measured yet. A run measures it at the start and as it trains: press Space.";
-        let empty = cx.why_nothing::<Measured>(hint);
+        let empty = cx.empty_reason::<Measured>(hint);
         let mut chart = Chart::new("autocorrelation", Axis::new("lag k (tokens)"), y).empty(empty);
         let Some(m) = cx.latest::<Measured>() else { return Panel::single(chart) };
         let Some(block) = m.value.blocks.get(self.block).or(m.value.blocks.first()) else {
             return Panel::single(chart);
         };
         for (trace, (words, kept)) in TRACES.into_iter().zip(&block.retention).enumerate() {
-            let line = Line::new(format!("kept by {words}"), cx.theme.trace(trace), by_place(kept));
+            let line = Line::new(format!("kept by {words}"), cx.theme.trace_colour(trace), by_place(kept));
             chart.add(line.dashed());
         }
         chart.add(Line::new("input", cx.theme.text, by_place(&block.input)).dots());

@@ -13,12 +13,12 @@ use crate::ui::views::prelude::*;
 /// The names of the traces in legends, fast to slow.
 const TRACES: [&str; 3] = ["fast", "medium", "slow"];
 /// The largest number of blocks that have a button each; more are a list.
-const BUTTONS: usize = 4;
+const MAX_BUTTONS: usize = 4;
 
 /// Chooses one of the blocks with these paths.
 fn block_ui(ui: &mut Ui, chosen: &mut usize, paths: &[&str]) {
     *chosen = (*chosen).min(paths.len().saturating_sub(1));
-    if paths.len() <= BUTTONS {
+    if paths.len() <= MAX_BUTTONS {
         paths.iter().enumerate().for_each(|(block, path)| _ = ui.selectable_value(chosen, block, block_name(path)));
         return;
     }
@@ -26,7 +26,7 @@ fn block_ui(ui: &mut Ui, chosen: &mut usize, paths: &[&str]) {
     choice_box(ui, "block", 90.0, &now, chosen, paths.iter().map(|path| block_name(path)).enumerate());
 }
 
-/// "block 2" for a path that holds no more than the block's number.
+/// Names a block "block 2" if its path holds only the number, and by its whole path otherwise.
 fn block_name(path: &str) -> String {
     path.strip_prefix("blocks.").map_or_else(|| path.to_owned(), |place| format!("block {place}"))
 }

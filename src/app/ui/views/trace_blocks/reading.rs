@@ -7,15 +7,15 @@ use crate::ui::{table::number_at, views::prelude::*};
 /// Seconds a token takes while playing.
 const TOKEN_TIME: f64 = 0.12;
 /// Height of the chart of lengths, as a share of the remaining height.
-const LENGTHS: f32 = 0.3;
+const LENGTHS_HEIGHT_SHARE: f32 = 0.3;
 /// Minimum height of the three traces above the chart of their lengths, points.
 const MIN_MAPS_HEIGHT: f32 = 180.0;
 /// A tile lower than this has its controls in a menu and the traces above the text, so that both are visible, points.
 const LOW_HEIGHT: f32 = 330.0;
 /// Width of that menu, points.
-const MENU: f32 = 320.0;
+const MENU_WIDTH: f32 = 320.0;
 /// Height that the traces leave to the text below them in such a tile, points.
-const PEEK: f32 = 26.0;
+const TEXT_PEEK_HEIGHT: f32 = 26.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum TokenHeat {
@@ -27,7 +27,7 @@ enum TokenHeat {
 #[derive(Default)]
 pub struct TraceReadingView {
     /// The text, which is empty for a held-out passage, and the temperature.
-    asked: TraceReadingArgs,
+    raw_args: TraceReadingArgs,
     block: usize,
     token_heat: TokenHeat,
     playhead: Playhead,
@@ -37,14 +37,15 @@ pub struct TraceReadingView {
 
 impl TraceReadingView {
     fn args(&self) -> TraceReadingArgs {
-        TraceReadingArgs { text: self.asked.text.trim_end_matches('\n').to_owned(), ..self.asked.clone() }
+        TraceReadingArgs { text: self.raw_args.text.trim_end_matches('\n').to_owned(), ..self.raw_args.clone() }
     }
 
     /// The reading of the variant in focus with the present text and temperature, if it was measured. A program that
     /// trains the run elsewhere chooses its own text, which is shown as it is.
-    fn shown<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, TraceReading>> {
-        let (is_typed, is_elsewhere) = (!self.asked.text.is_empty(), cx.is_trained_elsewhere());
-        let fits = |m: &TraceReading| is_elsewhere || m.is_typed == is_typed && m.temperature == self.asked.temperature;
+    fn shown_reading<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, TraceReading>> {
+        let (is_typed, is_elsewhere) = (!self.raw_args.text.is_empty(), cx.is_trained_elsewhere());
+        let temperature = self.raw_args.temperature;
+        let fits = |m: &TraceReading| is_elsewhere || m.is_typed == is_typed && m.temperature == temperature;
         cx.measured(cx.selection.variant, fits)
     }
 
@@ -68,7 +69,7 @@ impl TraceReadingView {
 
     fn controls_ui(&mut self, ui: &mut Ui, paths: &[&str]) {
         let hint = "a held-out passage; type a text of your own";
-        text_line(ui, &mut self.asked.text, "text to read", hint)
+        text_line(ui, &mut self.raw_args.text, "text to read", hint)
             .on_hover_text("The text that is read; the model then goes on by itself.");
         ui.horizontal_wrapped(|ui| {
             if !paths.is_empty() {
@@ -81,16 +82,16 @@ impl TraceReadingView {
                 .on_hover_text("\u{2212}ln p of each token, given those before it.");
             ui.separator();
             let label = ui.label("temperature").id;
-            let drag = DragValue::new(&mut self.asked.temperature).range(0.0..=2.0).speed(0.02).fixed_decimals(1);
+            let drag = DragValue::new(&mut self.raw_args.temperature).range(0.0..=2.0).speed(0.02).fixed_decimals(1);
             let hover = "Of what the model writes; 0 takes the likeliest token.";
             ui.add(drag).labelled_by(label).on_hover_text(hover);
-            self.asked.temperature = (self.asked.temperature * 10.0).round() / 10.0;
+            self.raw_args.temperature = (self.raw_args.temperature * 10.0).round() / 10.0;
         });
     }
 
     /// The tokens that were read, and those that the model wrote, in their heat, and the text about the one at the cursor.
     /// Returns the token that was clicked.
-    fn words_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, TraceReading>, cursor: usize) -> Option<usize> {
+    fn passage_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, TraceReading>, cursor: usize) -> Option<usize> {
         let tokens = &m.sample.tokens;
         let prompt = m.value.prompt.min(tokens.len());
         let heat = (0..tokens.len()).map(|token| self.heat_of(m, token));
@@ -128,11 +129,11 @@ impl TraceReadingView {
         )
     }
 
-    fn lengths<'a>(&self, cx: &ViewCx<'a>, m: &Measured<'a, TraceReading>, cursor: usize) -> Chart<'a> {
+    fn lengths_chart<'a>(&self, cx: &ViewCx<'a>, m: &Measured<'a, TraceReading>, cursor: usize) -> Chart<'a> {
         let mut chart = Chart::new("trace lengths", Axis::new("token"), Axis::new("length").include(&[0.0]));
         let Some(block) = self.block(m) else { return chart };
         for (trace, (words, norms)) in TRACES.into_iter().zip(&block.norms).enumerate() {
-            chart.add(Line::new(words, cx.theme.trace(trace), by_place(norms)));
+            chart.add(Line::new(words, cx.theme.trace_colour(trace), by_place(norms)));
         }
         chart.marker = Some(cursor as f64);
         // It is under the maps, column under column.
@@ -157,7 +158,7 @@ impl View for TraceReadingView {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
-        let shown = self.shown(cx);
+        let shown = self.shown_reading(cx);
         let is_low = plot::is_lower(ui, LOW_HEIGHT);
         cx.controls_ui(ui, |ui, _| {
             let blocks = shown.map_or(&[][..], |m| &m.value.blocks);
@@ -166,7 +167,7 @@ impl View for TraceReadingView {
                 return self.controls_ui(ui, &paths);
             }
             let menu = controls_menu(ui, "text, block, colours \u{2026}", |ui| {
-                ui.set_width(MENU);
+                ui.set_width(MENU_WIDTH);
                 self.controls_ui(ui, &paths);
             });
             let tip = "The text that is read, the block that is shown, what colours its tokens, and the temperature at \
@@ -186,36 +187,36 @@ impl View for TraceReadingView {
         }
         let cursor = moved.unwrap_or(cursor);
         let are_traces_first = is_low && self.block(&m).is_some();
-        let mut clicked = if are_traces_first { None } else { self.words_ui(ui, cx, &m, cursor) };
+        let mut clicked = if are_traces_first { None } else { self.passage_ui(ui, cx, &m, cursor) };
         let Some(block) = self.block(&m) else { return };
         let room = ui.available_height() - ui.spacing().item_spacing.y;
         let (traces, part, sample) = (&block.traces, &block.path, m.sample);
         let of = HeatSource { traces, part, payload: &sample.payload, tokens: &sample.tokens, cursor };
         if are_traces_first {
-            let height = (room - PEEK).max(plot::MIN_PLOT_SIZE.y);
+            let height = (room - TEXT_PEEK_HEIGHT).max(plot::MIN_PLOT_SIZE.y);
             clicked = self.heat.ui(ui, cx.theme, height, &of);
-            clicked = self.words_ui(ui, cx, &m, cursor).or(clicked);
+            clicked = self.passage_ui(ui, cx, &m, cursor).or(clicked);
             return self.select(cx, clicked);
         }
-        let maps = room - (room * LENGTHS).max(plot::min_chart_height(ui.ctx()));
+        let maps = room - (room * LENGTHS_HEIGHT_SHARE).max(plot::min_chart_height(ui.ctx()));
         let has_lengths = maps >= MIN_MAPS_HEIGHT;
         clicked = self.heat.ui(ui, cx.theme, if has_lengths { maps } else { room.max(90.0) }, &of).or(clicked);
         if has_lengths {
             let size = vec2(ui.available_width(), ui.available_height());
-            self.lengths(cx, &m, cursor).show(ui, size, cx.theme, &mut self.lengths);
+            self.lengths_chart(cx, &m, cursor).show(ui, size, cx.theme, &mut self.lengths);
         }
         self.select(cx, clicked);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(m) = self.shown(cx) else { return "a text, token by token".to_owned() };
+        let Some(m) = self.shown_reading(cx) else { return "a text, token by token".to_owned() };
         let label = cx.mirror.variant_label(m.variant);
         let block = self.block(&m).map_or(String::new(), |b| format!(" \u{b7} {}", shown_channels(b)));
         format!("step {} \u{b7} {label} \u{b7} {}{block}", m.sample.step, m.sample.about)
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let m = self.shown(cx)?;
+        let m = self.shown_reading(cx)?;
         let block = self.block(&m)?;
         let mut table = Table::new(["place", "token", "is_written", "surprise", "error", "fast", "medium", "slow"]);
         for (token, words) in m.sample.tokens.iter().enumerate() {
@@ -247,7 +248,7 @@ const MIN_BAR: f32 = 48.0;
 /// The maps, copied for the graphics card once.
 #[derive(Default)]
 struct Heat {
-    held: [MapCells; 3],
+    cells: [MapCells; 3],
 }
 
 /// The traces that the maps show, and where they come from.
@@ -264,7 +265,7 @@ struct HeatSource<'a> {
 
 impl Heat {
     fn cache_maps(&mut self, of: &HeatSource<'_>) {
-        for ((held, array), name) in self.held.iter_mut().zip(of.traces).zip(TRACES) {
+        for ((held, array), name) in self.cells.iter_mut().zip(of.traces).zip(TRACES) {
             let (part, &[tokens, channels]) = (format!("{}.{name}", of.part), array.shape()) else { continue };
             let places = (0..channels).flat_map(|channel| (0..tokens).map(move |token| token * channels + channel));
             let turned: Vec<f32> = places.map(|at| array.data().get(at).copied().unwrap_or(f32::NAN)).collect();
@@ -284,15 +285,15 @@ impl Heat {
             Rect::from_min_max(pos2(sheet.left() + LEFT_MARGIN, top), pos2(sheet.right() - BAR_WIDTH, top + each))
         };
         let column = (map(0).width() / columns as f32).max(0.1);
-        for (trace, held) in self.held.iter().enumerate() {
+        for (trace, held) in self.cells.iter().enumerate() {
             let rect = map(trace);
             let max = held.largest().max(f32::MIN_POSITIVE);
             let colours = Colours { map: ColourMap::Diverging { dark: theme.dark }, range: [-max, max], log: false };
             paint_map(ui, rect, held, colours, theme, None);
             let painter = ui.painter_at(sheet);
             painter.rect_stroke(rect, 0.0, Pen::new(1.0, theme.line), StrokeKind::Outside);
-            let name = TRACES[trace];
-            painter.text(pos2(sheet.left(), rect.top()), Align2::LEFT_TOP, name, theme::small(), theme.trace(trace));
+            let (name, colour) = (TRACES[trace], theme.trace_colour(trace));
+            painter.text(pos2(sheet.left(), rect.top()), Align2::LEFT_TOP, name, theme::small(), colour);
             if each >= MIN_BAR {
                 let bar = Rect::from_min_size(pos2(rect.right() + 10.0, rect.top() + 4.0), vec2(8.0, each - 8.0));
                 colour_bar(&painter, bar, colours, theme);
@@ -304,7 +305,7 @@ impl Heat {
         let under = |p: Pos2| {
             let trace = (0..3).find(|trace| map(*trace).contains(p))?;
             let rect = map(trace);
-            let rows = self.held[trace].cells().rows;
+            let rows = self.cells[trace].cells().rows;
             let token = (((p.x - rect.left()) / column) as usize).min(columns - 1);
             let channel = (((p.y - rect.top()) / rect.height() * rows as f32) as usize).min(rows.saturating_sub(1));
             Some((trace, channel, token))
@@ -316,7 +317,7 @@ impl Heat {
                 "{} trace, channel {channel}, after \u{201c}{}\u{201d} ({token}): {}",
                 TRACES[trace],
                 of.tokens.get(token).map_or("", String::as_str),
-                self.held[trace].label(channel, token)
+                self.cells[trace].label(channel, token)
             );
             response.on_hover_ui_at_pointer(|ui| _ = ui.label(RichText::new(words).font(theme::numbers())));
         }

@@ -30,7 +30,7 @@ impl UnitUsage {
     fn sorted<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let x = Axis::new("unit, most used first");
         let y = Axis::new("kept for a share of tokens").include(&[0.0]);
-        let mut chart = Chart::new("unit usage", x, y).empty(cx.why_nothing::<Measured>(EMPTY));
+        let mut chart = Chart::new("unit usage", x, y).empty(cx.empty_reason::<Measured>(EMPTY));
         let Some(m) = cx.latest::<Measured>() else { return chart };
         for (place, block) in m.value.blocks.iter().enumerate() {
             let mut usage: Vec<f64> = block.usage.iter().copied().filter(|share| share.is_finite()).collect();
@@ -47,7 +47,7 @@ impl UnitUsage {
 
     fn over_training<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("units never kept (share)").include(&[0.0]);
-        let mut chart = cx.training_chart("unused units", y).empty(cx.why_nothing::<Measured>(EMPTY));
+        let mut chart = cx.training_chart("unused units", y).empty(cx.empty_reason::<Measured>(EMPTY));
         for (info, colour, history) in cx.histories::<Measured>() {
             let points = points_over_steps(&history, |m| mean(&m.blocks, unused_share));
             chart.add(Line::new(&info.label, colour, points).dots());

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Names of the three traces, fast to slow.
-pub const NAMES: [&str; 3] = ["fast", "medium", "slow"];
+pub const TRACE_NAMES: [&str; 3] = ["fast", "medium", "slow"];
 
 /// The sentence in labs that have no setting for one, short enough for a small tile.
 pub const SENTENCE: &str = "the keeper of the old light found a small brass key under the stairs";

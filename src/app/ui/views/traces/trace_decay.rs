@@ -1,6 +1,6 @@
 //! The decay of a trace for the three coefficients: a word's share, its weight, and the step response, without a run.
 
-use super::sentence::{NAMES, Sentence};
+use super::sentence::{Sentence, TRACE_NAMES};
 use crate::{analysis::ema, ui::views::prelude::*};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -14,8 +14,8 @@ enum DecayCurve {
 /// Steps drawn: the paper's furthest mark is at 200.
 const MAX_STEP: usize = 220;
 /// Height of the controls, and of the table, points.
-const CONTROLS: f32 = 32.0;
-const TABLE: f32 = 4.0 * 20.0 + 8.0;
+const CONTROLS_HEIGHT: f32 = 32.0;
+const TABLE_HEIGHT: f32 = 4.0 * 20.0 + 8.0;
 
 #[derive(Default)]
 pub struct TraceDecay {
@@ -57,7 +57,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
         heads.into_iter().for_each(|head| _ = note_ui(ui, cx.theme, head));
         ui.end_row();
         for (i, &a) in sentence.alphas.iter().enumerate() {
-            ui.label(small_text(NAMES[i], cx.theme.trace(i)));
+            ui.label(small_text(TRACE_NAMES[i], cx.theme.trace_colour(i)));
             for cell in [
                 format!("{a}"),
                 format!("{:.1}", ema::half_life(a)),
@@ -84,7 +84,7 @@ impl PanelView for TraceDecay {
         let sentence = Sentence::from_settings(cx);
         for (i, &a) in sentence.alphas.iter().enumerate() {
             let points: Vec<[f64; 2]> = (0..=MAX_STEP).map(|k| [k as f64, value(a, k as f64)]).collect();
-            chart.add(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points));
+            chart.add(Line::new(format!("{}, \u{3b1} {a}", TRACE_NAMES[i]), cx.theme.trace_colour(i), points));
         }
         if self.shown == DecayCurve::Left {
             for (k, words) in [(50.0, "paper: 0.36 left after 50"), (200.0, "paper: 0.02 left after 200")] {
@@ -96,13 +96,13 @@ impl PanelView for TraceDecay {
 
     /// A low tile has no table: it would be cut between its rows.
     fn height_below(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
-        let least = plot::min_chart_height(ui.ctx()) + CONTROLS + TABLE;
-        if room.y > least.max(260.0) { CONTROLS + TABLE } else { CONTROLS }
+        let least = plot::min_chart_height(ui.ctx()) + CONTROLS_HEIGHT + TABLE_HEIGHT;
+        if room.y > least.max(260.0) { CONTROLS_HEIGHT + TABLE_HEIGHT } else { CONTROLS_HEIGHT }
     }
 
     fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, height: f32) {
         cx.controls_ui(ui, |ui, _| self.choice_ui(ui));
-        if height > CONTROLS {
+        if height > CONTROLS_HEIGHT {
             table_ui(ui, cx);
         }
     }

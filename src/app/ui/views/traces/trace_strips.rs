@@ -3,7 +3,7 @@
 
 use eframe::egui::{Stroke, epaint::TextShape};
 
-use super::sentence::{NAMES, SENTENCE, Sentence};
+use super::sentence::{SENTENCE, Sentence, TRACE_NAMES};
 use crate::{analysis::ema, labs::traces::TraceSettings, ui::views::prelude::*};
 
 /// Seconds a word takes while playing.
@@ -22,7 +22,7 @@ pub struct TraceStrips {
 }
 
 /// The layout of the canvas.
-struct Stage {
+struct CanvasLayout {
     rect: Rect,
     /// Width of one word's column.
     column: f32,
@@ -31,7 +31,7 @@ struct Stage {
     upright: bool,
 }
 
-impl Stage {
+impl CanvasLayout {
     fn new(ui: &Ui, rect: Rect, s: &Sentence) -> Self {
         let column = (rect.width() - NAMES_WIDTH) / s.words.len().max(1) as f32;
         let widest = s.words.iter().map(|word| note_width(ui.painter(), word)).fold(0.0, f32::max);
@@ -41,12 +41,12 @@ impl Stage {
         Self { rect, column, top, strip: (rect.bottom() - top) / 3.0, upright }
     }
 
-    fn left(&self, word: usize) -> f32 {
+    fn word_left(&self, word: usize) -> f32 {
         self.rect.left() + NAMES_WIDTH + self.column * word as f32
     }
 
     fn word_at(&self, p: Pos2, words: usize) -> Option<usize> {
-        let i = ((p.x - self.left(0)) / self.column).floor();
+        let i = ((p.x - self.word_left(0)) / self.column).floor();
         (i >= 0.0 && (i as usize) < words && self.rect.contains(p)).then_some(i as usize)
     }
 }
@@ -61,7 +61,7 @@ impl TraceStrips {
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
         let size = ui.available_size().max(MIN_SIZE);
         let (rect, response, _) = canvas_ui(ui, size, Sense::click_and_drag(), "traces under the sentence");
-        let stage = Stage::new(ui, rect, s);
+        let stage = CanvasLayout::new(ui, rect, s);
         let under = |p: Option<Pos2>| p.and_then(|p| stage.word_at(p, s.words.len()));
         if (response.clicked() || response.dragged())
             && let Some(word) = under(response.interact_pointer_pos())
@@ -79,8 +79,8 @@ impl TraceStrips {
     }
 }
 
-fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, cursor: usize) {
-    let x = stage.left(cursor);
+fn draw_words(painter: &Painter, stage: &CanvasLayout, cx: &ViewCx<'_>, s: &Sentence, cursor: usize) {
+    let x = stage.word_left(cursor);
     let column = Rect::from_min_max(pos2(x, stage.rect.top()), pos2(x + stage.column, stage.rect.bottom()));
     painter.rect_filled(column, 2.0, cx.theme.accent.gamma_multiply(0.16));
     // Where columns are narrower than a word, only every second or third word is printed, and the one just read.
@@ -91,7 +91,7 @@ fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, c
             _ => s.colour(word, cx.theme),
         };
         let font = theme::small();
-        let middle = stage.left(i) + stage.column / 2.0;
+        let middle = stage.word_left(i) + stage.column / 2.0;
         if stage.upright {
             painter.text(pos2(middle, stage.top - 4.0), Align2::CENTER_BOTTOM, word, font, colour);
         } else {
@@ -104,13 +104,13 @@ fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, c
 }
 
 /// Draws a trace: one bar per word, as high as its retained share.
-fn draw_strip(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, trace: usize, cursor: usize) {
+fn draw_strip(painter: &Painter, stage: &CanvasLayout, cx: &ViewCx<'_>, s: &Sentence, trace: usize, cursor: usize) {
     let a = s.alphas[trace];
     let top = stage.top + stage.strip * trace as f32 + if stage.strip < 48.0 { 4.0 } else { 8.0 };
     let bottom = stage.top + stage.strip * (trace as f32 + 1.0);
-    let tone = cx.theme.trace(trace);
+    let tone = cx.theme.trace_colour(trace);
     let left = stage.rect.left();
-    painter.text(pos2(left, top), Align2::LEFT_TOP, NAMES[trace], FontId::proportional(theme::BODY), tone);
+    painter.text(pos2(left, top), Align2::LEFT_TOP, TRACE_NAMES[trace], FontId::proportional(theme::BODY), tone);
     let number = |y: f32, words: String| {
         painter.text(pos2(left, top + y), Align2::LEFT_TOP, words, theme::numbers(), cx.theme.secondary);
     };
@@ -123,14 +123,14 @@ fn draw_strip(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, t
     let gap = if stage.column > 8.0 { 2.0 } else { 0.5 };
     for (i, word) in s.words.iter().enumerate().take(cursor + 1) {
         let share = ema::retention(a, (cursor - i) as f64) as f32;
-        let x = stage.left(i);
+        let x = stage.word_left(i);
         let colour = s.colour(word, cx.theme);
         let full = Rect::from_min_max(pos2(x + gap / 2.0, top), pos2(x + stage.column - gap / 2.0, bottom));
         painter.rect_filled(full, 1.0, colour.gamma_multiply(0.10));
         let bar = Rect::from_min_max(pos2(full.left(), bottom - full.height() * share), full.max);
         painter.rect_filled(bar, 1.0, colour);
     }
-    let ends = stage.left(0)..=stage.left(s.words.len());
+    let ends = stage.word_left(0)..=stage.word_left(s.words.len());
     painter.hline(ends, bottom, Stroke::new(1.0, cx.theme.line));
 }
 
@@ -144,7 +144,7 @@ fn explain(response: Response, s: &Sentence, word: usize, cursor: usize) {
         Some(k) => format!("\u{201c}{name}\u{201d}, {k} words ago."),
     };
     if let Some(k) = cursor.checked_sub(word) {
-        for (name, &a) in NAMES.iter().zip(&s.alphas) {
+        for (name, &a) in TRACE_NAMES.iter().zip(&s.alphas) {
             let (left, weight) = (100.0 * ema::retention(a, k as f64), ema::impulse(a, k as f64));
             let _ = write!(words, "\n{name}: {left:.1}% left, weight {weight:.4} in the trace");
         }

@@ -1,6 +1,6 @@
 //! Two sentences that differ in one word, and how far apart their traces are after every word, computed without a run.
 
-use super::sentence::{NAMES, Sentence};
+use super::sentence::{Sentence, TRACE_NAMES};
 use crate::{analysis::ema, labs::traces::TraceSettings, ui::views::prelude::*};
 
 #[derive(Default)]
@@ -71,7 +71,7 @@ impl PanelView for WordSwap {
             // Before the swap the traces are the same: nothing to draw on a logarithmic axis.
             let points: Vec<[f64; 2]> =
                 far.iter().enumerate().filter(|(_, d)| **d > 0.0).map(|(t, d)| [t as f64 + 1.0, *d]).collect();
-            chart.add(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points).dots());
+            chart.add(Line::new(format!("{}, \u{3b1} {a}", TRACE_NAMES[i]), cx.theme.trace_colour(i), points).dots());
         }
         chart.lines.retain(|line| !line.data.is_empty());
         if !chart.lines.is_empty() {

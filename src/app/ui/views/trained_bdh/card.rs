@@ -6,13 +6,14 @@ use crate::{
 };
 
 /// Width of the rows' names and height of a row, points.
-const NAMES: f32 = 156.0;
-const ROW: f32 = 18.0;
+const NAMES_WIDTH: f32 = 156.0;
+const ROW_HEIGHT: f32 = 18.0;
 const ROW_SPACING: f32 = 2.0;
 
 #[derive(Default)]
 pub struct TrainedBdhView {
-    /// All facts about the tensors are shown, not only the large numbers; where nobody has chosen, if the tile has room.
+    /// True if all facts about the tensors are shown, not only the large numbers; `None` until the user chooses, when
+    /// the room of the tile decides.
     has_details: Option<bool>,
 }
 
@@ -33,10 +34,10 @@ fn large_figures(m: &TrainedBdh) -> [LargeFigure; 2] {
 /// Sizes and form, then what the file itself notes.
 fn details_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &TrainedBdh) {
     ui.spacing_mut().item_spacing.y = ROW_SPACING;
-    ui.spacing_mut().interact_size.y = ROW;
+    ui.spacing_mut().interact_size.y = ROW_HEIGHT;
     for (name, symbol, value) in rows(m) {
         ui.horizontal(|ui| {
-            let (place, _) = ui.allocate_exact_size(vec2(NAMES, ROW), Sense::hover());
+            let (place, _) = ui.allocate_exact_size(vec2(NAMES_WIDTH, ROW_HEIGHT), Sense::hover());
             let words = if symbol.is_empty() { name.to_owned() } else { format!("{name}  {symbol}") };
             let font = theme::small();
             ui.painter().text(place.left_center(), Align2::LEFT_CENTER, words, font, cx.theme.secondary);
@@ -201,7 +202,7 @@ impl View for TrainedBdhView {
                 ui.label(RichText::new(&words).color(cx.theme.warm));
             }
             let above = ui.cursor().top() - ui.min_rect().top();
-            let height = rows(m.value).len() as f32 * (ROW + ROW_SPACING) + ROW;
+            let height = rows(m.value).len() as f32 * (ROW_HEIGHT + ROW_SPACING) + ROW_HEIGHT;
             let fits = above + height <= ui.clip_rect().height();
             let mut has_details = self.has_details.unwrap_or(fits);
             if cx.shows_controls() {

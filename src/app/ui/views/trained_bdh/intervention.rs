@@ -20,7 +20,7 @@ pub struct Intervention {
 }
 
 /// Share of the chart in the height that the text leaves, and its minimum height, points.
-const CHART: f32 = 0.5;
+const CHART_SHARE: f32 = 0.5;
 const MIN_CHART: f32 = 110.0;
 
 /// Compares the effect with random draws: how many random sets reach it.
@@ -186,7 +186,7 @@ impl View for Intervention {
         let is_named = settings(cx).is_none_or(|s| !s.change.named().is_empty());
         let Some(m) = cx.answered::<InterventionEffect>().filter(|_| is_named) else {
             let words = match is_named {
-                true => cx.why_nothing::<InterventionEffect>("Not measured yet."),
+                true => cx.empty_reason::<InterventionEffect>("Not measured yet."),
                 false => {
                     "Nothing is changed. Name neurons or synapses above, or click one in another view and take what is in focus."
                         .to_owned()
@@ -204,7 +204,7 @@ impl View for Intervention {
                 TokenMark::heat(cx.theme.accent, share, 0.08, 0.6, outline)
             });
             cx.selection.token = pointed.clicked.or(cx.selection.token);
-            let high = (ui.available_height() * CHART).max(MIN_CHART);
+            let high = (ui.available_height() * CHART_SHARE).max(MIN_CHART);
             Self::chart(cx, &m).show(ui, vec2(ui.available_width(), high), cx.theme, &mut self.chart);
             Self::likely_ui(ui, cx, m.value);
         });

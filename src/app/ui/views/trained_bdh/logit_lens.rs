@@ -11,16 +11,16 @@ pub struct LogitLensView {
 }
 
 /// Minimum width and maximum height of a cell, points.
-const CELL: [f32; 2] = [30.0, 30.0];
+const CELL_SIZE: [f32; 2] = [30.0, 30.0];
 /// Width of the rows' names with their losses at the left, points.
-const NAMES: f32 = 104.0;
+const NAMES_WIDTH: f32 = 104.0;
 /// Width of the rows' numbers with their losses, which replace the names if these leave the grid too little space,
 /// points.
-const NUMBERS: f32 = 68.0;
+const NUMBERS_WIDTH: f32 = 68.0;
 /// Width of a scroll bar.
-const BAR: f32 = 10.0;
+const SCROLL_BAR_WIDTH: f32 = 10.0;
 /// Height of a cell's bars at the bottom, points, and the minimum height of the grid.
-const BARS: f32 = 150.0;
+const BARS_HEIGHT: f32 = 150.0;
 const MIN_GRID: f32 = 180.0;
 const BARS_PER_CELL: usize = 6;
 
@@ -44,8 +44,8 @@ impl LogitLensView {
     fn grid_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, LogitLens>, chosen: Cell, height: f32) -> Option<Cell> {
         let rows = (m.layers + 2) as f32; // the text itself under the layers
         // in a tile a few rows fill the height of a legible picture
-        let most = CELL[1].max(plot::min_chart_height(ui.ctx()) / rows);
-        let high = ((height - BAR) / rows).clamp(15.0, most);
+        let most = CELL_SIZE[1].max(plot::min_chart_height(ui.ctx()) / rows);
+        let high = ((height - SCROLL_BAR_WIDTH) / rows).clamp(15.0, most);
         let mut clicked = None;
         ScrollArea::vertical().auto_shrink([false, false]).max_height(height).id_salt("logit lens").show(ui, |ui| {
             ui.horizontal_top(|ui| {
@@ -61,8 +61,8 @@ impl LogitLensView {
 
     /// The rows' names and losses, which stand still while the text moves.
     fn names_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &LogitLens, high: f32) {
-        let is_narrow = ui.available_width() < NAMES + plot::MIN_PLOT_SIZE.x;
-        let size = vec2(if is_narrow { NUMBERS } else { NAMES }, high * (m.layers + 2) as f32);
+        let is_narrow = ui.available_width() < NAMES_WIDTH + plot::MIN_PLOT_SIZE.x;
+        let size = vec2(if is_narrow { NUMBERS_WIDTH } else { NAMES_WIDTH }, high * (m.layers + 2) as f32);
         let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
         let (painter, tone) = (ui.painter_at(rect), cx.theme.secondary);
         let row = |row: usize, name: &str, loss: &str| {
@@ -82,7 +82,7 @@ impl LogitLensView {
 
     fn cells_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, LogitLens>, chosen: Cell, high: f32) -> Option<Cell> {
         let (theme, tokens) = (cx.theme, &m.sample.tokens);
-        let wide = (ui.available_width() / tokens.len().max(1) as f32).max(CELL[0]).floor();
+        let wide = (ui.available_width() / tokens.len().max(1) as f32).max(CELL_SIZE[0]).floor();
         let size = vec2(wide * tokens.len() as f32, high * (m.layers + 2) as f32);
         let (rect, response) = ui.allocate_exact_size(size, Sense::click());
         plot::note_canvas(ui, "likeliest tokens", rect);
@@ -178,8 +178,8 @@ impl View for LogitLensView {
         Self::legend_ui(ui, cx);
         let cell = self.cell(cx, &m);
         let room = ui.available_height();
-        let with_bars = room > BARS + MIN_GRID;
-        let height = if with_bars { room - BARS } else { room };
+        let with_bars = room > BARS_HEIGHT + MIN_GRID;
+        let height = if with_bars { room - BARS_HEIGHT } else { room };
         if let Some(clicked) = Self::grid_ui(ui, cx, &m, cell, height) {
             self.layers = Some(clicked.layers);
             cx.selection.token = Some(clicked.token);

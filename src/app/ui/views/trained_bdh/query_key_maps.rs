@@ -17,7 +17,7 @@ pub struct QueryKeyMapsView {
 }
 
 /// The strip of tokens is at most so high, points.
-const STRIP: f32 = 84.0;
+const MAX_STRIP_HEIGHT: f32 = 84.0;
 
 /// The maps in the order of the forward pass, each with a scale of its own around zero: what turns may be negative.
 fn heads<'a>(maps: &'a QueryKeyMaps, theme: &Theme) -> Vec<HeadMap<'a>> {
@@ -35,14 +35,14 @@ fn heads<'a>(maps: &'a QueryKeyMaps, theme: &Theme) -> Vec<HeadMap<'a>> {
 }
 
 /// The map that is shown large: the selected one, else the last layer's first head.
-fn chosen<'h, 'a>(heads: &'h [HeadMap<'a>], selection: &Selection) -> Option<&'h HeadMap<'a>> {
+fn chosen_head<'h, 'a>(heads: &'h [HeadMap<'a>], selection: &Selection) -> Option<&'h HeadMap<'a>> {
     let last = heads.last()?;
     heads.iter().find(|h| h.is_selected(selection)).or_else(|| heads.iter().find(|h| h.path == last.path))
 }
 
 impl QueryKeyMapsView {
     fn large_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, heads: &[HeadMap<'_>], tokens: &[String], size: Vec2) {
-        let Some(h) = chosen(heads, cx.selection) else { return };
+        let Some(h) = chosen_head(heads, cx.selection) else { return };
         let Some(held) = self.maps.held.get(&h.label) else { return };
         let token = |i: usize| {
             let text = tokens.get(i).map_or(String::new(), |t| visible_text(t));
@@ -61,7 +61,7 @@ impl QueryKeyMapsView {
 
     /// The text; each token before the selected one as bright as its key answers.
     fn strip_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, heads: &[HeadMap<'_>], tokens: &[String]) {
-        let Some(HeadMap { matrix, .. }) = chosen(heads, cx.selection) else { return };
+        let Some(HeadMap { matrix, .. }) = chosen_head(heads, cx.selection) else { return };
         let last = tokens.len().saturating_sub(1);
         let query = cx.selection.token.unwrap_or(last).min(last);
         let row = matrix.data.get(query * matrix.cols..(query + 1) * matrix.cols).unwrap_or_default();
@@ -74,7 +74,7 @@ impl QueryKeyMapsView {
         };
         let clicked = ScrollArea::vertical()
             .id_salt("tokens of the map")
-            .max_height(STRIP)
+            .max_height(MAX_STRIP_HEIGHT)
             .show(ui, |ui| token_strip_ui(ui, theme, tokens, mark).clicked)
             .inner;
         cx.selection.token = clicked.or(cx.selection.token);
@@ -100,14 +100,14 @@ impl View for QueryKeyMapsView {
         let (heads, tokens) = (heads(m.value, cx.theme), &m.sample.tokens);
         self.maps.cache(&m.sample.payload, &heads);
         Self::strip_ui(ui, cx, &heads, tokens);
-        let words = chosen(&heads, cx.selection)
+        let words = chosen_head(&heads, cx.selection)
             .map_or(String::new(), |h| format!("{}; each map has a scale of its own", h.label));
         note_ui(ui, cx.theme, words);
         let room = ui.available_size();
         let large = (room.x * 0.5).min(room.y + 56.0).max(120.0);
         let (rect, _) = ui.allocate_exact_size(room, Sense::hover());
         let (left, right) = rect.split_left_right_at_x(rect.right() - large);
-        self.maps.grid_ui(ui, &heads, chosen(&heads, cx.selection), left.with_max_x(left.right() - 8.0), cx);
+        self.maps.grid_ui(ui, &heads, chosen_head(&heads, cx.selection), left.with_max_x(left.right() - 8.0), cx);
         let mut inner = ui.new_child(UiBuilder::new().max_rect(right).id_salt("large map"));
         self.large_ui(&mut inner, cx, &heads, tokens, right.size());
         if m.value.layers.iter().all(|l| l.greatest.iter().all(|g| *g == 0.0)) {
@@ -124,7 +124,7 @@ impl View for QueryKeyMapsView {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let m = cx.answered::<QueryKeyMaps>()?;
         let heads = heads(m.value, cx.theme);
-        let HeadMap { path, head, matrix, .. } = chosen(&heads, cx.selection)?;
+        let HeadMap { path, head, matrix, .. } = chosen_head(&heads, cx.selection)?;
         let layer = path.trim_start_matches("layers.");
         let mut table = Table::new(["layer", "head", "query", "query_token", "key", "key_token", "product"]);
         let token = |t: usize| m.sample.tokens.get(t).cloned().unwrap_or_default();

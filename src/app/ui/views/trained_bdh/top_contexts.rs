@@ -25,7 +25,7 @@ pub struct TopContextsView {
 const CHARTS_HEIGHT: f32 = 150.0;
 const MIN_HEIGHT_WITH_CHARTS: f32 = 270.0;
 /// Tokens in the list of those that drive it.
-const TOKENS: usize = 6;
+const MAX_TOKENS: usize = 6;
 
 /// Describes how often and how strongly the neuron or synapse fires.
 fn verdict(m: &TopContexts) -> String {
@@ -58,14 +58,14 @@ impl TopContextsView {
         cx.selection.neuron.map_or_else(|| read(set()).unwrap_or(0), |n| n as usize)
     }
 
-    fn followed(cx: &ViewCx<'_>) -> FollowedKind {
+    fn tracked_kind(cx: &ViewCx<'_>) -> FollowedKind {
         let set = cx.setting(ContextSettings::of.name).map(|v| v.to_string());
         set.as_deref().and_then(FollowedKind::from_id).unwrap_or(FollowedKind::Y)
     }
 
     fn args(cx: &ViewCx<'_>) -> TopContextsArgs {
         let args = TrainedBdhSettings::read(&cx.config_now()).unwrap_or_default().context_args();
-        match (Self::followed(cx), cx.selection.get::<Synapse>()) {
+        match (Self::tracked_kind(cx), cx.selection.get::<Synapse>()) {
             (FollowedKind::Synapse, Some(s)) => {
                 TopContextsArgs { layer: s.layer as i64, i: Some(s.i), j: Some(s.j), ..args }
             }
@@ -110,7 +110,7 @@ impl TopContextsView {
     fn tokens_ui(ui: &mut Ui, theme: &Theme, m: &TopContexts) {
         note_ui(ui, theme, "share of all activation by token; a line across: its share of the text");
         let bar = |t: &DrivingToken| Bar::new(visible_text(&t.token), theme.accent, t.share).before(t.frequency);
-        let bars: Vec<Bar> = m.tokens.iter().take(TOKENS).map(bar).collect();
+        let bars: Vec<Bar> = m.tokens.iter().take(MAX_TOKENS).map(bar).collect();
         let max = bars.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-12, f64::max);
         bars_ui(ui, theme, "tokens that drive it", bars, max);
     }
@@ -159,10 +159,10 @@ impl PanelView for TopContextsView {
     }
 
     /// The reason why there are no passages; none where the verdict says it.
-    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
+    fn empty_reason(&self, cx: &ViewCx<'_>) -> String {
         match cx.answered::<TopContexts>() {
             Some(_) => String::new(),
-            None => cx.why_nothing_before_asking::<TopContexts>(EMPTY, EMPTY),
+            None => cx.empty_reason_before_asking::<TopContexts>(EMPTY, EMPTY),
         }
     }
 
@@ -182,17 +182,17 @@ impl PanelView for TopContextsView {
             return;
         }
         ui.horizontal_wrapped(|ui| {
-            let followed = Self::followed(cx);
+            let followed = Self::tracked_kind(cx);
             choices_ui(ui, cx, ContextSettings::of, followed, |kind| match kind {
                 FollowedKind::Y => "What the neuron writes: the sparser of its two activations.",
                 FollowedKind::X => "The neuron as a key and a query.",
                 FollowedKind::Synapse => "What each token adds to the synapse in focus, y(i) x(j).",
             });
-            match Self::followed(cx) {
+            match Self::tracked_kind(cx) {
                 FollowedKind::Synapse => Self::synapse_ui(ui, cx),
                 FollowedKind::X | FollowedKind::Y => Self::neuron_ui(ui, cx),
             }
-            let is_chosen = Self::followed(cx) != FollowedKind::Synapse || cx.selection.get::<Synapse>().is_some();
+            let is_chosen = Self::tracked_kind(cx) != FollowedKind::Synapse || cx.selection.get::<Synapse>().is_some();
             let tip = "Reads the text of the settings (Top contexts: which part of it, and how much) and keeps the passages \
                        with the greatest values. The page can be used meanwhile.";
             cx.ask_button::<TopContexts>(ui, Button::new("Find"), is_chosen, tip, Self::args);
@@ -220,7 +220,7 @@ impl PanelView for TopContextsView {
         let mut table = Table::new(["rank", "value", "layer", "position", "token", "passage"]);
         for (rank, c) in m.contexts.iter().enumerate() {
             let token = c.tokens.get(c.token).map_or("", String::as_str);
-            // line ends as signs: a passage a line
+            // line breaks are shown as signs, so that a passage stays on one line
             table.cells(&[&(rank + 1), &c.value, &c.layer, &c.position, &token, &c.tokens.concat()]);
         }
         Some(table)
@@ -228,23 +228,23 @@ impl PanelView for TopContextsView {
 }
 
 /// Height of a passage, and size of its text, points.
-const ROW: f32 = 20.0;
-const SIZE: f32 = 12.0;
+const ROW_HEIGHT: f32 = 20.0;
+const FONT_SIZE: f32 = 12.0;
 /// Room between two passages, points.
-const GAP: f32 = 1.0;
+const PASSAGE_GAP: f32 = 1.0;
 /// Width of the value at the left, points.
-const VALUE: f32 = 58.0;
+const VALUE_WIDTH: f32 = 58.0;
 /// Start of the token, as a share of the width that the value leaves.
-const MIDDLE: f32 = 0.62;
+const TOKEN_START: f32 = 0.62;
 
 /// Draws passages one under another with the token that counts in one column (a concordance), tokens as bright as values;
 /// returns the one that was clicked.
 fn passages_ui(ui: &mut Ui, theme: &Theme, contexts: &[TopContext]) -> Option<usize> {
-    ui.spacing_mut().item_spacing.y = GAP;
+    ui.spacing_mut().item_spacing.y = PASSAGE_GAP;
     let max = contexts.iter().map(|c| c.value).fold(1e-12, f64::max);
     let mut clicked = None;
     for (k, context) in contexts.iter().enumerate() {
-        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
+        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW_HEIGHT), Sense::click());
         if !ui.is_rect_visible(rect) {
             continue;
         }
@@ -272,10 +272,10 @@ fn passages_ui(ui: &mut Ui, theme: &Theme, contexts: &[TopContext]) -> Option<us
 }
 
 fn passage_painted(painter: &Painter, theme: &Theme, rect: Rect, context: &TopContext, max: f64) {
-    let (value, font) = (theme::numbers(), FontId::monospace(SIZE));
-    let at = pos2(rect.left() + VALUE - 10.0, rect.center().y);
+    let (value, font) = (theme::numbers(), FontId::monospace(FONT_SIZE));
+    let at = pos2(rect.left() + VALUE_WIDTH - 10.0, rect.center().y);
     painter.text(at, Align2::RIGHT_CENTER, format!("{:.3}", context.value), value, theme.text);
-    let room = Rect::from_min_max(pos2(rect.left() + VALUE, rect.top()), rect.max);
+    let room = Rect::from_min_max(pos2(rect.left() + VALUE_WIDTH, rect.top()), rect.max);
     let advance = painter.layout_no_wrap("m".to_owned(), font.clone(), theme.text).size().x;
     let gap = if are_words(&context.tokens) { 0.7 * advance } else { 0.0 };
     let wide = |t: usize| match context.tokens[t].chars().count() {
@@ -283,7 +283,7 @@ fn passage_painted(painter: &Painter, theme: &Theme, rect: Rect, context: &TopCo
         n => advance * n as f32,
     };
     let drawn = |t: usize, left: f32| {
-        let place = Rect::from_min_size(pos2(left, rect.top() + 1.0), vec2(wide(t), ROW - 2.0));
+        let place = Rect::from_min_size(pos2(left, rect.top() + 1.0), vec2(wide(t), ROW_HEIGHT - 2.0));
         let share = share((context.values.get(t).copied().unwrap_or(0.0) / max) as f32);
         if share > 0.02 {
             painter.rect_filled(place, 0.0, theme.accent.gamma_multiply(0.1 + 0.6 * share));
@@ -296,7 +296,7 @@ fn passage_painted(painter: &Painter, theme: &Theme, rect: Rect, context: &TopCo
             painter.rect_stroke(place.expand2(vec2(1.0, 0.0)), 2.0, Pen::new(1.5, theme.text), StrokeKind::Inside);
         }
     };
-    let middle = room.left() + MIDDLE * room.width();
+    let middle = room.left() + TOKEN_START * room.width();
     let mut right = middle;
     for t in context.token..context.tokens.len() {
         if right + wide(t) > room.right() {

@@ -12,7 +12,7 @@ use crate::{
 use quantities::{Quantity, facts_ui, has_one_closed_class, large_figures, sentence};
 
 /// Higher tiles show every number, points.
-const ROOMY: f32 = 440.0;
+const ROOMY_HEIGHT: f32 = 440.0;
 /// The maximum number of positions in a block.
 const MAX_BLOCK_SIZE: usize = 48;
 const EMPTY: &str = "No attention was read yet. A run answers as soon as it has a model: press Space.";
@@ -60,7 +60,7 @@ impl AttentionChainView {
         let is_absent = cx.is_answered_without::<AttentionChain>(cx.selection.variant);
         match is_absent && (is_answered || cx.mirror.variants().len() < 2) {
             true => format!("{label} has no softmax attention, so there is no step of a Markov chain to look at."),
-            false => cx.why_nothing::<AttentionChain>(EMPTY),
+            false => cx.empty_reason::<AttentionChain>(EMPTY),
         }
     }
 
@@ -76,7 +76,7 @@ impl AttentionChainView {
     fn choices_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, m: Measured<'_, AttentionChain>) {
         ui.horizontal_wrapped(|ui| {
             for quantity in Quantity::ALL {
-                ui.selectable_value(&mut self.quantity, quantity, quantity.name()).on_hover_text(quantity.tip());
+                ui.selectable_value(&mut self.quantity, quantity, quantity.name()).on_hover_text(quantity.tooltip());
             }
             let (mut path, mut head) = (m.path.clone(), m.head);
             let tip = "The layer whose attention is shown. Other views show this one too.";
@@ -179,7 +179,7 @@ impl PanelView for AttentionChainView {
         }
         if self.has_details || !has_one_closed_class(m.value) {
             // A low tile has room for what goes with the chart.
-            let only = (height < ROOMY).then_some(self.quantity);
+            let only = (height < ROOMY_HEIGHT).then_some(self.quantity);
             ui.scope(|ui| facts_ui(ui, cx.theme, m.value, only));
         }
     }

@@ -28,7 +28,7 @@ impl Quantity {
         }
     }
 
-    pub fn tip(self) -> &'static str {
+    pub fn tooltip(self) -> &'static str {
         match self {
             Self::Entropy => {
                 "How widely each query attends: \u{2212}\u{3a3} \u{3b1} ln \u{3b1} of its row, beside that of uniform \
@@ -107,9 +107,9 @@ impl Quantity {
     }
 }
 
-const MIXING: &str = "Steps until every start is within 1/4 of the stationary distribution, in total variation, and what \
+const MIXING_TOOLTIP: &str = "Steps until every start is within 1/4 of the stationary distribution, in total variation, and what \
                       |\u{3bb}\u{2082}| alone allows: ln 2 / ln(1/|\u{3bb}\u{2082}|).";
-const LUMPING: &str = "Blocks of P consecutive positions, as pooling makes them: mean over blocks of how much positions of a \
+const LUMPING_TOOLTIP: &str = "Blocks of P consecutive positions, as pooling makes them: mean over blocks of how much positions of a \
                        block differ in their weight on a block. 0 is Kemeny and Snell's condition, from 0 to 1.";
 
 pub fn sentence(m: &AttentionChain) -> String {
@@ -164,10 +164,11 @@ fn facts(m: &AttentionChain, only: Option<Quantity>) -> Vec<LargeFigure> {
             _ => String::new(),
         };
         let steps = chain.mixing_time.map_or("never".to_owned(), |k| format!("{k}{bound}"));
-        facts.push(LargeFigure::new("mixed after", steps, MIXING));
+        facts.push(LargeFigure::new("mixed after", steps, MIXING_TOOLTIP));
         if is_shown(Quantity::Entropy) {
             facts.extend(row_entropy(chain).map(|[mean, share]| {
-                LargeFigure::new("entropy of a row", format!("{mean:.2} nats, {:.0}% of even", 100.0 * share), ENTROPY)
+                let value = format!("{mean:.2} nats, {:.0}% of even", 100.0 * share);
+                LargeFigure::new("entropy of a row", value, ENTROPY_TOOLTIP)
             }));
         }
         if is_shown(Quantity::Stationary) || is_shown(Quantity::Steps) {
@@ -186,7 +187,7 @@ fn row_entropy(chain: &ChainProperties) -> Option<[f64; 2]> {
     (uniform > 0.0).then_some([mean, mean / uniform])
 }
 
-const ENTROPY: &str = "Mean over all queries, as in the attention maps, and its share of that of uniform attention. The \
+const ENTROPY_TOOLTIP: &str = "Mean over all queries, as in the attention maps, and its share of that of uniform attention. The \
                        first query of causal attention has no choice and counts as 0 in both. A diagnostic of the \
                        weights; not the relative entropy that a chain brings down.";
 
@@ -198,7 +199,7 @@ pub fn large_figures(m: &AttentionChain, quantity: Quantity) -> Vec<LargeFigure>
             let entropy = row_entropy(chain).map(|[mean, share]| LargeFigure {
                 unit: "nats".into(),
                 meaning: format!("{}% of uniform attention", Digits::Decimals(0).format(100.0 * share)),
-                ..LargeFigure::new("entropy of a row", Digits::Decimals(2).format(mean), ENTROPY)
+                ..LargeFigure::new("entropy of a row", Digits::Decimals(2).format(mean), ENTROPY_TOOLTIP)
             });
             entropy.into_iter().chain([mixing(chain)]).collect()
         }
@@ -214,7 +215,7 @@ pub fn large_figures(m: &AttentionChain, quantity: Quantity) -> Vec<LargeFigure>
                     mean if mean.is_finite() => format!("rows shuffled: {}", Digits::Decimals(3).format(mean)),
                     _ => String::new(),
                 },
-                ..LargeFigure::new("lumping error", Digits::Decimals(3).format(lumping.mean), LUMPING)
+                ..LargeFigure::new("lumping error", Digits::Decimals(3).format(lumping.mean), LUMPING_TOOLTIP)
             }]
         }
     }
@@ -229,7 +230,7 @@ fn mixing(chain: &ChainProperties) -> LargeFigure {
             true => format!("at least {} by |\u{3bb}\u{2082}|", Digits::Decimals(0).format(bound.ceil())),
             false => String::new(),
         },
-        ..LargeFigure::new("mixed after", steps, MIXING)
+        ..LargeFigure::new("mixed after", steps, MIXING_TOOLTIP)
     }
 }
 
@@ -251,7 +252,7 @@ fn walks(chain: &ChainProperties) -> Vec<LargeFigure> {
 fn add_lumping_facts(chain: &ChainProperties, facts: &mut Vec<LargeFigure>) {
     let l = &chain.lumping;
     let null = |n: NullError| format!("{:.3} \u{b1} {:.3}", n.mean, n.sd);
-    facts.push(LargeFigure::new("lumping error", format!("{:.3} (largest {:.3})", l.mean, l.largest), LUMPING));
+    facts.push(LargeFigure::new("lumping error", format!("{:.3} (largest {:.3})", l.mean, l.largest), LUMPING_TOOLTIP));
     let tip = "The same error when the weights of every row are shuffled among the places that it may see: mean and \
                standard deviation over draws.";
     facts.push(LargeFigure::new("rows shuffled", null(l.shuffled_rows), tip));

@@ -7,7 +7,7 @@ use super::{
 use crate::ui::views::{attention::colours::SCALES, prelude::*};
 
 /// Lengths of a held-out passage that may be asked for, tokens.
-const LENGTHS: [usize; 3] = [128, 256, 512];
+const PASSAGE_LENGTHS: [usize; 3] = [128, 256, 512];
 
 impl SideBySide {
     pub(super) fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, columns: &[Column<'_>]) {
@@ -26,7 +26,7 @@ impl SideBySide {
         let shown = if before.own.is_empty() { length_label(before.length) } else { "own text".to_owned() };
         let response = controls_menu(ui, shown, |ui| {
             ui.label("held-out passage");
-            for length in std::iter::once(None).chain(LENGTHS.map(Some)) {
+            for length in std::iter::once(None).chain(PASSAGE_LENGTHS.map(Some)) {
                 if ui.selectable_label(before.own.is_empty() && before.length == length, length_label(length)).clicked()
                 {
                     self.prompt = PromptChoice::with_length(length);

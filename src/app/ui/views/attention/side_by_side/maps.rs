@@ -2,7 +2,7 @@
 
 use super::{
     Cell, SelectedHead, SideBySide,
-    places::{GAP, frame},
+    places::{GAP, map_frame},
     source::Column,
 };
 use crate::ui::{
@@ -26,6 +26,8 @@ struct Slot<'c> {
     /// The accessible name of the canvas.
     name: String,
     title: String,
+    /// The title above a map that is too narrow for the whole one.
+    short: &'static str,
     colour: Color32,
     held: Option<&'c MapCells>,
     colours: Colours,
@@ -35,12 +37,12 @@ struct Slot<'c> {
 
 impl Maps<'_, '_> {
     /// The layer of the first map, by which queries and keys are named.
-    fn first(&self) -> Option<(&Column<'_>, &AttentionLayer)> {
+    fn first_layer(&self) -> Option<(&Column<'_>, &AttentionLayer)> {
         self.columns.iter().find_map(|c| Some((c, c.layer(&self.chosen.layer)?)))
     }
 
     fn position(&self, at: usize) -> String {
-        let Some((column, layer)) = self.first() else { return at.to_string() };
+        let Some((column, layer)) = self.first_layer() else { return at.to_string() };
         position_label(&column.sample.tokens, layer.tokens_per_position, at)
     }
 
@@ -50,7 +52,7 @@ impl Maps<'_, '_> {
 
     /// True if each position of the map is a single token.
     fn is_fine(&self) -> bool {
-        self.first().is_some_and(|(_, layer)| layer.tokens_per_position == 1)
+        self.first_layer().is_some_and(|(_, layer)| layer.tokens_per_position == 1)
     }
 }
 
@@ -77,7 +79,7 @@ impl SideBySide {
             Some(row) if sheet.is_fine() && row < cell.positions => Cell { row, ..cell },
             _ => cell,
         });
-        let positions = sheet.first().map(|(_, layer)| layer.positions());
+        let positions = sheet.first_layer().map(|(_, layer)| layer.positions());
         self.hovered.or(pinned).filter(|cell| Some(cell.positions) == positions)
     }
 
@@ -98,6 +100,7 @@ impl SideBySide {
             Slot {
                 name: format!("attention of {label}"),
                 title,
+                short: "",
                 colour: variant_colour(cx.mirror, column.variant, cx.theme),
                 held,
                 colours: sheet.colours,
@@ -110,6 +113,7 @@ impl SideBySide {
             slots.push(Slot {
                 name: "difference of attention".to_owned(),
                 title: words.clone(),
+                short: "difference",
                 colour: cx.theme.text,
                 held: made.map(|(held, _)| held),
                 colours: around_zero(made.map_or(1.0, |(_, max)| rounded_up(max)), cx.theme),
@@ -138,12 +142,12 @@ impl SideBySide {
             };
             let positions = held.cells().rows;
             let value = weight_label(Some(held), cell, slot.is_difference);
-            let title = Title { text: slot.title.clone(), colour: slot.colour, value };
+            let title = Title { text: slot.title.clone(), short: slot.short.to_owned(), colour: slot.colour, value };
             let words = |row, col| describe(row, col, positions);
             let map = MapUi {
                 marked: cx.selection.token.filter(|_| is_fine && cell.is_none()),
                 cell: cell.filter(|c| c.positions == positions).map(|c| (c.row, c.col)),
-                frame: MapFrame { title: Some(title), ..frame(place.width()) },
+                frame: MapFrame { title: Some(title), ..map_frame(place.width()) },
                 ..MapUi::attention(&slot.name, held, slot.colours, &words)
             };
             let MapPointed { hovered: over, clicked: on } = map.show(&mut ui, place.size(), cx.theme, &mut window);
@@ -184,17 +188,21 @@ impl SideBySide {
             legend.paint(painter, pos2(right + GAP, rect.top() + 4.0), theme);
         }
         let half = ((rect.width() - GAP) / 2.0).clamp(40.0, 320.0);
-        let bar = |left: f32, words: String, colours: Colours| {
+        let bar = |left: f32, words: &str, colours: Colours| {
+            // the numbers at the ends of the bar say the range too
+            let with_range = format!("{words}, {}", range_label(colours));
+            let is_whole = !truncated(painter, &with_range, theme::small(), theme.secondary, half).elided;
+            let words = if is_whole { with_range } else { words.to_owned() };
             said(pos2(left, rect.top() + 22.0), words, theme.secondary, half);
             // the numbers at both ends extend by half of their widths
             let place = Rect::from_min_size(pos2(left + 1.0, rect.top() + 38.0), vec2(half - 20.0, 9.0));
             colour_bar(painter, place, colours, theme);
         };
-        bar(rect.left(), format!("weight, {}", range_label(sheet.colours)), sheet.colours);
+        bar(rect.left(), "weight", sheet.colours);
         let difference = sheet.difference.as_ref().zip(self.cache.difference());
         if let Some(((.., words), (_, max))) = difference {
             let colours = around_zero(rounded_up(max), theme);
-            bar(rect.left() + half + GAP, format!("{words}, {}", range_label(colours)), colours);
+            bar(rect.left() + half + GAP, words, colours);
         }
     }
 }

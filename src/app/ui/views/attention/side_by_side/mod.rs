@@ -188,7 +188,7 @@ impl View for SideBySide {
         }
         match SelectedHead::from_selection(cx, &columns) {
             Some(chosen) => self.shown_ui(ui, cx, &columns, &chosen),
-            None => cx.nothing_ui(ui, &self.prompt.why_nothing(cx)),
+            None => cx.nothing_ui(ui, &self.prompt.empty_reason(cx)),
         }
     }
 

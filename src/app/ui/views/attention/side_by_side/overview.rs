@@ -7,18 +7,19 @@ use crate::ui::views::{
 };
 
 /// Height of the name of the variant, and of the numbers of the heads under it.
-const NAME: f32 = 17.0;
-const NUMBERS: f32 = 16.0;
+const NAME_HEIGHT: f32 = 17.0;
+const NUMBERS_HEIGHT: f32 = 16.0;
 
 /// "2" for a path that holds no more than the layer's number.
-fn short(path: &str) -> &str {
+fn short_path(path: &str) -> &str {
     path.strip_prefix("layers.").unwrap_or(path)
 }
 
 /// The width in points that the layers' names need beside the small maps.
 pub fn names_width(ui: &Ui, layers: &[AttentionLayer]) -> f32 {
-    let galley =
-        |l: &AttentionLayer| ui.painter().layout_no_wrap(short(&l.path).to_owned(), theme::numbers(), Color32::WHITE);
+    let galley = |l: &AttentionLayer| {
+        ui.painter().layout_no_wrap(short_path(&l.path).to_owned(), theme::numbers(), Color32::WHITE)
+    };
     layers.iter().map(|l| galley(l).size().x).fold(0.0, f32::max) + 6.0
 }
 
@@ -31,7 +32,7 @@ struct Grid {
 
 impl Grid {
     fn new(rect: Rect, names: f32, layers: usize, heads: usize) -> Self {
-        let corner = rect.min + vec2(names, NAME + NUMBERS);
+        let corner = rect.min + vec2(names, NAME_HEIGHT + NUMBERS_HEIGHT);
         let room = rect.max - corner;
         let pitch = (room.x / heads.max(1) as f32).min(room.y / layers.max(1) as f32);
         let gap = if pitch < 28.0 { 2.0 } else { 5.0 };
@@ -44,7 +45,7 @@ impl Grid {
     }
 
     /// The interval at which rows or columns are numbered, so that labels of this size do not touch.
-    fn stride(&self, size: f32) -> usize {
+    fn label_stride(&self, size: f32) -> usize {
         (size / (self.side + self.gap)).ceil().max(1.0) as usize
     }
 }
@@ -80,13 +81,13 @@ impl SideBySide {
         let colour = variant_colour(cx.mirror, column.variant, theme);
         paint_truncated(painter, rect.min, &words, theme::small(), colour, rect.width());
         let mono = theme::numbers();
-        for head in (0..column.heads()).step_by(grid.stride(18.0)) {
+        for head in (0..column.heads()).step_by(grid.label_stride(18.0)) {
             let at = pos2(grid.cell(0, head).center().x, grid.corner.y - 3.0);
             painter.text(at, Align2::CENTER_BOTTOM, head.to_string(), mono.clone(), theme.secondary);
         }
-        for (i, layer) in column.thumbnails.iter().enumerate().step_by(grid.stride(14.0)) {
+        for (i, layer) in column.thumbnails.iter().enumerate().step_by(grid.label_stride(14.0)) {
             let at = pos2(grid.corner.x - 6.0, grid.cell(i, 0).center().y);
-            painter.text(at, Align2::RIGHT_CENTER, short(&layer.path), mono.clone(), theme.secondary);
+            painter.text(at, Align2::RIGHT_CENTER, short_path(&layer.path), mono.clone(), theme.secondary);
         }
     }
 }

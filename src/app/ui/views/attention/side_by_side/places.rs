@@ -14,7 +14,7 @@ const ROOM_FOR_TICKS: f32 = 190.0;
 const MAX_SHARE: f32 = 0.42;
 /// The minimum widths of a small map, and of all small maps with the names of the layers, points.
 const MIN_SMALL: f32 = 15.0;
-const NARROWEST: f32 = 88.0;
+const MIN_MAP_WIDTH: f32 = 88.0;
 
 pub struct Places {
     pub overview: Rect,
@@ -24,7 +24,7 @@ pub struct Places {
 }
 
 /// The frame around a large map of this width, without its texts.
-pub fn frame(width: f32) -> MapFrame {
+pub fn map_frame(width: f32) -> MapFrame {
     MapFrame { has_bar: false, has_ticks: width >= ROOM_FOR_TICKS, title: Some(Title::default()) }
 }
 
@@ -47,11 +47,11 @@ impl Grid {
             // the margins of a map depend on the width of its slot, which is smaller where the height limits it
             let widest = [wide, wide.min(ROOM_FOR_TICKS - 1.0), wide.min(NARROW - 1.0)];
             let slots = widest.map(|widest| {
-                let margins = frame(widest).margins(widest);
+                let margins = map_frame(widest).margins(widest);
                 let (left, head, foot) = margins;
                 let side = (widest - left - 2.0).min(high - head - foot).max(16.0);
                 let slot = vec2(side + left + 2.0, side + head + foot);
-                let is_so = frame(slot.x).margins(slot.x) == margins;
+                let is_so = map_frame(slot.x).margins(slot.x) == margins;
                 (is_so, Self { cols, side, slot })
             });
             let [.., (_, narrow)] = slots;
@@ -68,7 +68,7 @@ impl Places {
     /// the number of large maps. The small maps get the room that the large ones cannot use.
     pub fn new(rect: Rect, layers: usize, heads: usize, names: f32, count: usize) -> Self {
         let shape = heads.max(1) as f32 / layers.max(1) as f32;
-        let min = (names + heads as f32 * MIN_SMALL).min(rect.width() * MAX_SHARE).max(NARROWEST);
+        let min = (names + heads as f32 * MIN_SMALL).min(rect.width() * MAX_SHARE).max(MIN_MAP_WIDTH);
         let max = (rect.height() * shape + names).min(rect.width() * MAX_SHARE).max(min);
         let room = |wide: f32| vec2(rect.width() - wide - GAP, rect.height() - FOOTER_HEIGHT);
         let widths = (0..=16).map(|i| min + (max - min) * i as f32 / 16.0);
@@ -99,7 +99,7 @@ mod tests {
         for room in [vec2(480.0, 190.0), vec2(900.0, 200.0), vec2(900.0, 420.0), vec2(260.0, 700.0)] {
             for count in 1..=9 {
                 let Grid { side, slot, .. } = Grid::fit(room, count);
-                let (left, head, foot) = frame(slot.x).margins(slot.x);
+                let (left, head, foot) = map_frame(slot.x).margins(slot.x);
                 let left_over = slot - vec2(left + 2.0, head + foot);
                 assert!((left_over - vec2(side, side)).length() < 0.1, "{side} of {slot:?} for {count} in {room:?}");
             }

@@ -116,11 +116,11 @@ impl PromptChoice {
         members(cx).into_iter().find_map(|(_, v)| refusal(v))
     }
 
-    pub fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
+    pub fn empty_reason(&self, cx: &ViewCx<'_>) -> String {
         match self.refusal(cx) {
             Some(refusal) => refusal.to_owned(),
-            None if self.is_asked() => cx.why_nothing::<LongAttentionMaps>(NO_MAPS),
-            None => cx.why_nothing::<AttentionMaps>(NO_MAPS),
+            None if self.is_asked() => cx.empty_reason::<LongAttentionMaps>(NO_MAPS),
+            None => cx.empty_reason::<AttentionMaps>(NO_MAPS),
         }
     }
 

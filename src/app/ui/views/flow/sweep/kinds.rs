@@ -1,7 +1,9 @@
 //! The kinds of sweep: the name of each, the type of its measurement, and its charts.
 
-use super::super::solver::min_first_step;
-use crate::{analysis::runge_kutta::Method, ui::views::prelude::*};
+use crate::{
+    analysis::{runge_kutta::Method, step_growth_bound::min_first_step},
+    ui::views::prelude::*,
+};
 
 /// A kind of sweep: its texts, and the functions that handle its type of measurement.
 #[derive(Clone, Copy)]
@@ -21,7 +23,7 @@ pub struct SweepKind {
     /// The progress of the sweep that a payload holds, if it belongs to this kind.
     pub progress: fn(&Payload) -> Option<SweepProgress>,
     /// The reason why nothing was measured: the first words where no run has begun, the second where a button asks.
-    pub why_nothing: fn(&ViewCx<'_>, &str, &str) -> String,
+    pub empty_reason: fn(&ViewCx<'_>, &str, &str) -> String,
     pub chart: fn(Option<&Payload>, &Theme) -> Chart<'static>,
 }
 
@@ -64,7 +66,7 @@ macro_rules! kinds {
             newest: |cx, dropped| newest::<$sweep>(cx, dropped),
             scheduled: |cx| cx.in_focus(|v| cx.scheduled::<$sweep>(v)).map(|(_, m)| m.sample),
             progress: |payload| $sweep::from_payload(payload).map(|sweep| sweep.progress),
-            why_nothing: |cx, hint, demand| cx.why_nothing_before_asking::<$sweep>(hint, demand),
+            empty_reason: |cx, hint, demand| cx.empty_reason_before_asking::<$sweep>(hint, demand),
             chart: |payload, theme| {
                 let draw: fn(&mut Chart<'static>, &$sweep, &Theme) = $draw;
                 let mut chart = Chart::new($name, $x, $y);
@@ -152,11 +154,11 @@ fn tolerance(chart: &mut Chart<'static>, sweep: &FlowSweepTolerance, theme: &The
 }
 
 fn invariance(chart: &mut Chart<'static>, sweep: &FlowSweepInvariance, theme: &Theme) {
-    let steps = floats(&sweep.steps);
+    let steps = to_f64(&sweep.steps);
     for (place, curve) in sweep.controls.iter().enumerate() {
         chart.add(line(format!("u = {}", curve.u0), theme.series(place), pairs(&steps, &curve.percent)));
     }
-    let source = level(&steps, sweep.progress, sweep.source_percent);
+    let source = level_line(&steps, sweep.progress, sweep.source_percent);
     let name = format!("the source: {}%", sweep.source_percent);
     chart.add(line(name, theme.secondary, source).dashed().short("the source").claim("D11"));
 }
@@ -197,7 +199,7 @@ fn activation(chart: &mut Chart<'static>, sweep: &FlowSweepActivation, theme: &T
 fn layers(chart: &mut Chart<'static>, sweep: &FlowSweepLayers, theme: &Theme) {
     let accuracy = pairs(&sweep.taus, &sweep.accuracy);
     chart.add(line("accuracy", theme.series(0), accuracy));
-    let chance = level(&sweep.taus, sweep.progress, sweep.chance);
+    let chance = level_line(&sweep.taus, sweep.progress, sweep.chance);
     chart.add(line("chance", theme.secondary, chance).null_baseline());
     chart.band("95%", theme.text, pairs(&sweep.taus, &sweep.low), pairs(&sweep.taus, &sweep.high));
 }
@@ -219,21 +221,21 @@ fn difficulty(chart: &mut Chart<'static>, sweep: &FlowSweepDifficulty, theme: &T
 }
 
 fn latency(chart: &mut Chart<'static>, sweep: &FlowSweepLatency, theme: &Theme) {
-    let turns = floats(&sweep.turns);
+    let turns = to_f64(&sweep.turns);
     for (place, (name, y)) in [("hybrid", &sweep.hybrid), ("baseline", &sweep.baseline)].into_iter().enumerate() {
         chart.add(line(name, theme.series(place), pairs(&turns, y)));
     }
 }
 
 fn gradients(chart: &mut Chart<'static>, steps: &[usize], curves: &[GradientCurve], theme: &Theme) {
-    let steps = floats(steps);
+    let steps = to_f64(steps);
     for (place, curve) in curves.iter().enumerate() {
         chart.add(line(curve.method.id(), theme.series(place), pairs(&steps, &curve.values)));
     }
 }
 
-/// The charts below that of the evaluations: the first step, with the lengths at which one step fewer suffices; a measure that
-/// is not a count; and the steps whose length the error chose.
+/// The three charts below that of the evaluations: the first step with the lengths above which so many steps suffice,
+/// the mean curvature of the path, and the number of steps whose length the error estimate chose.
 pub fn lower_charts(sweep: &FlowSweepNfe, theme: &Theme) -> [Chart<'static>; 3] {
     let chart = |name: &str, y: Axis, lines: Vec<Line<'static>>| Chart {
         lines,
@@ -265,12 +267,12 @@ fn near_step_counts(sweep: &FlowSweepNfe) -> impl Iterator<Item = u32> {
     (1..=8).filter(move |k| min_first_step(*k) > low * 0.5 && min_first_step(*k) < high * 2.0)
 }
 
-fn floats(x: &[usize]) -> Vec<f64> {
+fn to_f64(x: &[usize]) -> Vec<f64> {
     x.iter().map(|v| *v as f64).collect()
 }
 
 /// The same value at every point that is measured.
-fn level(x: &[f64], progress: SweepProgress, value: f64) -> Vec<[f64; 2]> {
+fn level_line(x: &[f64], progress: SweepProgress, value: f64) -> Vec<[f64; 2]> {
     x.iter().enumerate().map(|(i, x)| [*x, if i < progress.done { value } else { f64::NAN }]).collect()
 }
 

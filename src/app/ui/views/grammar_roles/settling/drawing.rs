@@ -6,7 +6,7 @@ use crate::ui::views::painting::*;
 /// Sweeps that have a column; of more the last ones do.
 const MAX_SWEEPS: usize = 4;
 const WORDS_HEIGHT: f32 = 36.0;
-const LABEL: f32 = 44.0;
+const LABEL_WIDTH: f32 = 44.0;
 const HEAD_HEIGHT: f32 = 16.0;
 const GAP: f32 = 8.0;
 /// The least room between two headings.
@@ -24,14 +24,14 @@ pub(super) struct ReadingPosition {
 pub(super) struct Scene<'a> {
     pub(super) painter: Painter,
     pub(super) theme: &'a Theme,
-    pub(super) stage: Stage,
+    pub(super) stage: CanvasLayout,
     pub(super) found: Measured<'a, Settling>,
     pub(super) position: ReadingPosition,
     pub(super) of_treebank: bool,
 }
 
 /// The layout of the canvas.
-pub(super) struct Stage {
+pub(super) struct CanvasLayout {
     rect: Rect,
     /// Width of a word's column.
     column: f32,
@@ -51,14 +51,14 @@ pub(super) struct Stage {
     picture: f32,
 }
 
-impl Stage {
+impl CanvasLayout {
     pub(super) fn new(rect: Rect, found: &Settling, words: usize) -> Self {
         let shown = found.sweeps.min(MAX_SWEEPS);
         let strip = (0.1 * rect.height()).clamp(16.0, 56.0);
         let above = WORDS_HEIGHT + 2.0 * strip + HEAD_HEIGHT + 2.0 * GAP;
         let [widest, high] =
             found.levels.iter().map(|l| bitmap_cells(l.units)).fold([1, 0], |[w, h], [c, r]| [w.max(c), h + r]);
-        let room = vec2(rect.width() - LABEL, rect.height() - above);
+        let room = vec2(rect.width() - LABEL_WIDTH, rect.height() - above);
         let cell_in = |rows: usize, columns: usize| {
             let across = (room.x - GAP * columns as f32) / (widest * columns) as f32;
             let headings = (HEAD_HEIGHT + GAP) * (rows - 1) as f32;
@@ -78,7 +78,7 @@ impl Stage {
         let row = top - tops.last().copied().unwrap_or(top) + HEAD_HEIGHT + GAP;
         Self {
             rect,
-            column: (rect.width() - LABEL) / words.max(1) as f32,
+            column: (rect.width() - LABEL_WIDTH) / words.max(1) as f32,
             strip,
             cell,
             sweeps: (found.sweeps - shown, shown),
@@ -90,22 +90,22 @@ impl Stage {
     }
 
     fn word_left(&self, word: usize) -> f32 {
-        self.rect.left() + LABEL + self.column * word as f32
+        self.rect.left() + LABEL_WIDTH + self.column * word as f32
     }
 
     pub(super) fn word_at(&self, at: Pos2, words: usize) -> Option<usize> {
         let bottom = self.rect.top() + WORDS_HEIGHT + 2.0 * self.strip + GAP;
-        let place = ((at.x - self.rect.left() - LABEL) / self.column).floor();
+        let place = ((at.x - self.rect.left() - LABEL_WIDTH) / self.column).floor();
         (at.y < bottom && place >= 0.0 && (place as usize) < words).then_some(place as usize)
     }
 
     /// Left of a column of pictures: sweeps first, then error, precision and feedback.
-    fn left(&self, column: usize) -> f32 {
-        self.rect.left() + LABEL + (self.picture + GAP) * (column % self.columns) as f32
+    fn column_left(&self, column: usize) -> f32 {
+        self.rect.left() + LABEL_WIDTH + (self.picture + GAP) * (column % self.columns) as f32
     }
 
     /// How far below the first row a column stands.
-    fn below(&self, column: usize) -> f32 {
+    fn row_offset(&self, column: usize) -> f32 {
         self.row * (column / self.columns) as f32
     }
 
@@ -115,12 +115,12 @@ impl Stage {
     }
 
     /// The top of a column's pictures.
-    fn top(&self, column: usize) -> f32 {
-        self.tops.iter().copied().fold(f32::INFINITY, f32::min) + self.below(column)
+    fn column_top(&self, column: usize) -> f32 {
+        self.tops.iter().copied().fold(f32::INFINITY, f32::min) + self.row_offset(column)
     }
 
-    fn corner(&self, level: usize, column: usize) -> Pos2 {
-        pos2(self.left(column), self.tops[level] + self.below(column))
+    fn picture_corner(&self, level: usize, column: usize) -> Pos2 {
+        pos2(self.column_left(column), self.tops[level] + self.row_offset(column))
     }
 }
 
@@ -200,7 +200,8 @@ impl Scene<'_> {
         let (found, words) = (self.found.value, self.found.sample.tokens.len());
         let Some(level) = found.levels.first() else { return };
         for (strip, (trace, name)) in [(&level.fast, "fast"), (&level.slow, "slow")].into_iter().enumerate() {
-            let (top, colour) = (stage.rect.top() + WORDS_HEIGHT + stage.strip * strip as f32, theme.trace(2 * strip));
+            let top = stage.rect.top() + WORDS_HEIGHT + stage.strip * strip as f32;
+            let colour = theme.trace_colour(2 * strip);
             self.text(pos2(stage.rect.left(), top + stage.strip / 2.0), Align2::LEFT_CENTER, name, colour);
             let max = trace.data().iter().copied().fold(f32::MIN_POSITIVE, f32::max);
             let rows = (stage.strip - 4.0).floor().max(1.0) as usize;
@@ -225,13 +226,14 @@ impl Scene<'_> {
         let Self { painter, theme, stage, position, .. } = self;
         let (level, sweeps) = (&self.found.value.levels[place], self.found.value.sweeps);
         for row in 0..stage.rows() {
-            let top = stage.corner(place, row * stage.columns).y;
+            let top = stage.picture_corner(place, row * stage.columns).y;
             let middle = top + bitmap_size(level.units, stage.cell).y / 2.0;
             self.text(pos2(stage.rect.left(), middle), Align2::LEFT_CENTER, &format!("L{place}"), theme.text);
         }
         let columns = bitmap_cells(level.units)[0];
         let draw = |column: usize, values: &[f32], colour: &dyn Fn(f32) -> Option<Color32>| {
-            draw_cells(painter, stage.corner(place, column), stage.cell, (columns, values), theme.raised, colour);
+            let corner = stage.picture_corner(place, column);
+            draw_cells(painter, corner, stage.cell, (columns, values), theme.raised, colour);
         };
         let (first, shown) = stage.sweeps;
         for column in 0..shown {
@@ -244,7 +246,7 @@ impl Scene<'_> {
             draw(column, values, &colour);
             if sweep == position.sweep {
                 let size = bitmap_size(level.units, stage.cell);
-                let frame = Rect::from_min_size(stage.corner(place, column), size).expand(2.0);
+                let frame = Rect::from_min_size(stage.picture_corner(place, column), size).expand(2.0);
                 painter.rect_stroke(frame, 1.0, Stroke::new(1.0, theme.accent), StrokeKind::Inside);
             }
         }
@@ -271,7 +273,7 @@ impl Scene<'_> {
         let high = bitmap_size(level.units, stage.cell).y;
         let side = (high / rows.max(1) as f32).min(stage.picture / cols.max(1) as f32);
         let max = level.feedback.data().iter().copied().fold(0f32, f32::max);
-        let corner = stage.corner(place, stage.sweeps.1 + 2);
+        let corner = stage.picture_corner(place, stage.sweeps.1 + 2);
         let colour = |w: f32| (max > 0.0).then(|| ColourMap::Magma.colour(w / max));
         draw_cells(painter, corner, side, (cols, level.feedback.data()), self.theme.raised, colour);
     }
@@ -294,9 +296,9 @@ impl Scene<'_> {
                 end = stage.rect.right();
             }
             let wide = note_width(&self.painter, &words);
-            let left = stage.left(column).min(end - wide);
+            let left = stage.column_left(column).min(end - wide);
             end = left - HEADING_GAP;
-            Heading { words, about, left, right: left + wide, bottom: stage.top(column) }
+            Heading { words, about, left, right: left + wide, bottom: stage.column_top(column) }
         });
         placed.collect()
     }
@@ -318,7 +320,7 @@ impl Scene<'_> {
         let mut levels = found.value.levels.iter().zip(&stage.tops).enumerate();
         let is_at = |top: f32, units| (top..top + bitmap_size(units, stage.cell).y).contains(&at.y);
         let (place, (level, _)) = levels.find(|(_, (level, top))| {
-            (0..stage.rows()).any(|row| is_at(**top + stage.below(row * stage.columns), level.units))
+            (0..stage.rows()).any(|row| is_at(**top + stage.row_offset(row * stage.columns), level.units))
         })?;
         let state = level.states.row(position.word * found.value.sweeps + position.sweep).unwrap_or_default();
         let on = state.iter().filter(|v| **v > 0.0).count();

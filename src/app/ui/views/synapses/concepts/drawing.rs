@@ -3,20 +3,20 @@
 
 use crate::{analysis::distinct::distinct, ui::views::painting::*};
 
-const HIGH: f32 = 30.0;
-const LANGUAGE: f32 = 22.0;
-/// The scale's ends.
+const ROW_HEIGHT: f32 = 30.0;
+const LANGUAGE_WIDTH: f32 = 22.0;
+/// The lower and the upper end of the scale of correlations.
 const MIN_CORRELATION: f64 = -0.4;
 
 /// A row this wide has room for intervals.
-const ROOMY: f32 = 600.0;
+const MIN_INTERVALS_WIDTH: f32 = 600.0;
 /// A row narrower than this has its name and figures above its bars.
 const NARROW_WIDTH: f32 = 440.0;
-const LINE: f32 = 18.0;
+const LINE_HEIGHT: f32 = 18.0;
 
 /// The minimum height of a line of dots, points, and what the line of several classes is called.
-const MIN_LINE: f32 = 14.0;
-const OTHERS: &str = "others";
+const MIN_LINE_HEIGHT: f32 = 14.0;
+const OTHERS_LABEL: &str = "others";
 
 /// Horizontal layout of a row, in points.
 struct Columns {
@@ -31,8 +31,8 @@ struct Columns {
 
 impl Columns {
     fn new(rect: Rect, languages: usize) -> Self {
-        let right = rect.right() - LANGUAGE * languages as f32 - 8.0;
-        let (roomy, narrow) = (rect.width() >= ROOMY, rect.width() < NARROW_WIDTH);
+        let right = rect.right() - LANGUAGE_WIDTH * languages as f32 - 8.0;
+        let (roomy, narrow) = (rect.width() >= MIN_INTERVALS_WIDTH, rect.width() < NARROW_WIDTH);
         let name = rect.left() + 4.0;
         let beside = right - if roomy { 172.0 } else { 74.0 };
         let (bars, figures) = match narrow {
@@ -42,18 +42,21 @@ impl Columns {
         Self { name, bars, figures, roomy, narrow, languages: right + 4.0 }
     }
 
-    fn across(&self, r: f64) -> f32 {
+    fn x_at(&self, r: f64) -> f32 {
         let share = ((r - MIN_CORRELATION) / (1.0 - MIN_CORRELATION)).clamp(0.0, 1.0) as f32;
         self.bars[0] + share * (self.bars[1] - self.bars[0])
     }
 
-    fn high(&self) -> f32 {
-        if self.narrow { HIGH + LINE } else { HIGH }
+    fn row_height(&self) -> f32 {
+        if self.narrow { ROW_HEIGHT + LINE_HEIGHT } else { ROW_HEIGHT }
     }
 
     /// Vertical centres of the name and figures, and of the bars and languages.
-    fn middles(&self, rect: Rect) -> [f32; 2] {
-        if self.narrow { [rect.top() + LINE / 2.0 + 1.0, rect.bottom() - HIGH / 2.0] } else { [rect.center().y; 2] }
+    fn line_centres(&self, rect: Rect) -> [f32; 2] {
+        if !self.narrow {
+            return [rect.center().y; 2];
+        }
+        [rect.top() + LINE_HEIGHT / 2.0 + 1.0, rect.bottom() - ROW_HEIGHT / 2.0]
     }
 }
 
@@ -63,7 +66,7 @@ pub fn name_of(search: &ConceptSearch, synapse: &ConceptSynapse) -> String {
     format!("layer {}  y {} \u{2192} x {}", synapse.layer, name(synapse.i), name(synapse.j))
 }
 
-/// How it did on new sentences, beside the correlation that counts.
+/// The correlations where only the nouns or only the frames are new, in addition to that where both are, which decides.
 fn details(search: &ConceptSearch, synapse: &ConceptSynapse) -> String {
     if search.is_own {
         return "new: sentences that took no part in the search".to_owned();
@@ -79,9 +82,9 @@ pub fn rows_ui(ui: &mut Ui, theme: &Theme, search: &ConceptSearch, random: [f64;
     let width = ui.available_width();
     let languages = search.synapses.first().map_or(&[][..], |s| &s.languages);
     let lines = if width < NARROW_WIDTH { 2.0 } else { 1.0 };
-    let (head, _) = ui.allocate_exact_size(vec2(width, LINE * lines), Sense::hover());
+    let (head, _) = ui.allocate_exact_size(vec2(width, LINE_HEIGHT * lines), Sense::hover());
     let columns = Columns::new(head, languages.len());
-    let (upper, lower) = (head.top() + LINE / 2.0, head.bottom() - LINE / 2.0);
+    let (upper, lower) = (head.top() + LINE_HEIGHT / 2.0, head.bottom() - LINE_HEIGHT / 2.0);
     let label = |x: f32, y: f32, align: Align2, words: &str| {
         ui.painter().text(pos2(x, y), align, words, theme::small(), theme.secondary);
     };
@@ -94,12 +97,12 @@ pub fn rows_ui(ui: &mut Ui, theme: &Theme, search: &ConceptSearch, random: [f64;
     label(columns.bars[0], lower, Align2::LEFT_CENTER, bars);
     label(columns.figures, upper, Align2::RIGHT_CENTER, figures);
     for (l, found) in languages.iter().enumerate() {
-        label(columns.languages + LANGUAGE * (l as f32 + 0.5), lower, Align2::CENTER_CENTER, &found.language);
+        label(columns.languages + LANGUAGE_WIDTH * (l as f32 + 0.5), lower, Align2::CENTER_CENTER, &found.language);
     }
     let mut clicked = None;
     for (k, row) in search.synapses.iter().enumerate() {
         let name = name_of(search, row);
-        let (rect, response) = ui.allocate_exact_size(vec2(width, columns.high()), Sense::click());
+        let (rect, response) = ui.allocate_exact_size(vec2(width, columns.row_height()), Sense::click());
         let ground = match (k == focus, response.hovered()) {
             (true, _) => Some(theme.raised),
             (_, true) => Some(theme.line),
@@ -130,28 +133,28 @@ pub fn rows_ui(ui: &mut Ui, theme: &Theme, search: &ConceptSearch, random: [f64;
 
 fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, name: &str, row: &ConceptSynapse, random: [f64; 2]) {
     let columns = Columns::new(rect, row.languages.len());
-    let [above, middle] = columns.middles(rect);
+    let [above, middle] = columns.line_centres(rect);
     painter.text(pos2(columns.name, above), Align2::LEFT_CENTER, name, theme::small(), theme.text);
-    let zero = columns.across(0.0);
-    painter.vline(zero, middle - HIGH / 2.0..=middle + HIGH / 2.0, Stroke::new(1.0, theme.line));
+    let zero = columns.x_at(0.0);
+    painter.vline(zero, middle - ROW_HEIGHT / 2.0..=middle + ROW_HEIGHT / 2.0, Stroke::new(1.0, theme.line));
     let full = if row.confirmed { theme.accent } else { theme.cool };
     let r = &row.correlation;
     let bars = [(r.search, 7.0, full.gamma_multiply(0.35)), (r.both_new, -5.0, full)];
     for ((r, up, colour), random) in bars.into_iter().zip(random) {
         let y = middle - up;
         if r.is_finite() {
-            let to = columns.across(r);
+            let to = columns.x_at(r);
             painter.rect_filled(Rect::from_x_y_ranges(zero.min(to)..=zero.max(to), y - 4.0..=y + 4.0), 1.0, colour);
         }
         if random.is_finite() {
-            let x = columns.across(random);
+            let x = columns.x_at(random);
             painter.vline(x, y - 5.0..=y + 5.0, Stroke::new(4.0, theme.panel));
             painter.vline(x, y - 5.0..=y + 5.0, Stroke::new(2.0, theme.text));
         }
     }
     let (low, high) = (row.interval.low, row.interval.high);
     if low.is_finite() && high.is_finite() {
-        painter.hline(columns.across(low)..=columns.across(high), middle + 5.0, Stroke::new(1.0, theme.text));
+        painter.hline(columns.x_at(low)..=columns.x_at(high), middle + 5.0, Stroke::new(1.0, theme.text));
     }
     let p = if row.p_holm < 0.001 { "<.001".to_owned() } else { format!("{:.3}", row.p_holm).replacen("0.", ".", 1) };
     let [new, low, high] = [r.both_new, low, high].map(|r| number::rounded(r, 2));
@@ -159,7 +162,7 @@ fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, name: &str, row: &C
     let figures = if has_interval { format!("{new} {low}..{high} {p}") } else { format!("{new} {p}") };
     painter.text(pos2(columns.figures, above), Align2::RIGHT_CENTER, figures, theme::numbers(), theme.text);
     for (l, found) in row.languages.iter().enumerate() {
-        let at = pos2(columns.languages + LANGUAGE * (l as f32 + 0.5), middle);
+        let at = pos2(columns.languages + LANGUAGE_WIDTH * (l as f32 + 0.5), middle);
         if found.p <= 0.05 {
             painter.circle_filled(at, 5.0, full);
         } else {
@@ -177,14 +180,15 @@ pub fn nouns_ui(ui: &mut Ui, theme: &Theme, title: &str, values: &[f32], nouns: 
     painter.text(rect.left_top(), Align2::LEFT_TOP, title, small.clone(), theme.secondary);
     let mut classes = distinct(nouns.iter().map(|noun| noun.class.as_str()));
     // where there is no room for all, those without the concept share a line
-    let rooms = ((rect.height() - 18.0) / MIN_LINE).max(2.0) as usize;
+    let rooms = ((rect.height() - 18.0) / MIN_LINE_HEIGHT).max(2.0) as usize;
     let is_crowded = classes.len() > rooms;
     if is_crowded {
-        classes = vec![classes[0], OTHERS];
+        classes = vec![classes[0], OTHERS_LABEL];
     }
     let first = classes.first().copied().unwrap_or_default();
-    let row_of =
-        |noun: &ConceptNoun| if is_crowded && noun.class != first { OTHERS.to_owned() } else { noun.class.clone() };
+    let row_of = |noun: &ConceptNoun| {
+        if is_crowded && noun.class != first { OTHERS_LABEL.to_owned() } else { noun.class.clone() }
+    };
     let max = values.iter().copied().filter(|v| v.is_finite()).fold(1e-12, f32::max);
     let name = |class: &&str| truncated(&painter, class, small.clone(), theme.text, rect.width() * 0.3);
     let names: Vec<_> = classes.iter().map(name).collect();

@@ -5,13 +5,13 @@ use eframe::egui::Rect;
 use super::geometry::PlottedLine;
 
 /// Lines nearer than this count as coincident, points.
-const COINCIDENT: f32 = 2.0;
+const COINCIDENT_DISTANCE: f32 = 2.0;
 /// Length of a segment in one colour, points.
-const PIECE: usize = 9;
+const SEGMENT_LENGTH: usize = 9;
 
 /// Cuts gaps into lines that coincide with earlier ones, so that the earlier ones show through. Where n lines coincide,
 /// the first is continuous, and each of the others is drawn in a different nth of the length.
-pub(super) fn weave(traces: Vec<PlottedLine>, plot: Rect) -> Vec<PlottedLine> {
+pub(super) fn split_coincident_lines(traces: Vec<PlottedLine>, plot: Rect) -> Vec<PlottedLine> {
     let columns = plot.width().ceil().max(1.0) as usize;
     let mut lines: Vec<usize> = traces.iter().filter_map(|t| t.line).collect();
     lines.sort_unstable();
@@ -20,12 +20,12 @@ pub(super) fn weave(traces: Vec<PlottedLine>, plot: Rect) -> Vec<PlottedLine> {
         return traces;
     }
     let heights: Vec<Vec<f32>> = lines.iter().map(|line| heights(&traces, *line, columns, plot.height())).collect();
-    let shown: Vec<Vec<bool>> = (0..lines.len()).map(|i| shown(&heights, i)).collect();
+    let shown: Vec<Vec<bool>> = (0..lines.len()).map(|i| shown_columns(&heights, i)).collect();
     let mut woven = Vec::with_capacity(traces.len());
     for trace in traces {
         let place = trace.line.and_then(|line| lines.binary_search(&line).ok());
         match place.and_then(|i| shown.get(i)).filter(|s| s.contains(&false)) {
-            Some(shown) => cut(trace, shown, &mut woven),
+            Some(shown) => cut_line(trace, shown, &mut woven),
             None => woven.push(trace),
         }
     }
@@ -49,19 +49,19 @@ fn heights(traces: &[PlottedLine], line: usize, columns: usize, height: f32) -> 
     sums.into_iter().map(|(sum, n)| if n > 0 { (sum / f64::from(n)) as f32 * height } else { f32::NAN }).collect()
 }
 
-fn shown(heights: &[Vec<f32>], line: usize) -> Vec<bool> {
+fn shown_columns(heights: &[Vec<f32>], line: usize) -> Vec<bool> {
     let own = heights.get(line).map_or(&[][..], Vec::as_slice);
     let in_turn = |c: usize, y: f32| {
-        let near = |other: &Vec<f32>| other.get(c).is_some_and(|o| (o - y).abs() < COINCIDENT);
+        let near = |other: &Vec<f32>| other.get(c).is_some_and(|o| (o - y).abs() < COINCIDENT_DISTANCE);
         let rank = heights[..line].iter().filter(|o| near(o)).count();
         let all = rank + 1 + heights[line + 1..].iter().filter(|o| near(o)).count();
-        rank == 0 || (c / PIECE) % all == rank
+        rank == 0 || (c / SEGMENT_LENGTH) % all == rank
     };
     own.iter().enumerate().map(|(c, y)| y.is_nan() || in_turn(c, *y)).collect()
 }
 
 /// Cuts a trace to the columns that show it. Dots stay, and so do the upright risers of stairs, which cover no line.
-fn cut(trace: PlottedLine, shown: &[bool], woven: &mut Vec<PlottedLine>) {
+fn cut_line(trace: PlottedLine, shown: &[bool], woven: &mut Vec<PlottedLine>) {
     let columns = shown.len() as f64;
     let is_shown = |x: f64| shown[((x * columns).floor().max(0.0) as usize).min(shown.len() - 1)];
     let mut run: Vec<[f64; 2]> = vec![];
@@ -146,7 +146,7 @@ mod tests {
         let points = vec![[0.0, 0.2], [0.5, 0.2], [0.5, 0.8], [1.0, 0.8]];
         let stairs = PlottedLine { line: Some(0), points, ..PlottedLine::default() };
         let mut woven = vec![];
-        cut(stairs, &[false; 10], &mut woven);
+        cut_line(stairs, &[false; 10], &mut woven);
         assert_eq!(woven.len(), 1);
         assert_eq!(woven[0].points, [[0.5, 0.2], [0.5, 0.8]]);
     }
@@ -163,6 +163,6 @@ mod tests {
         let layout = Layout::new(&chart, &ChartState::default(), [640.0, 300.0], &measure);
         assert_eq!(layout.traces.len(), 2, "nothing is cut");
         let plot = Rect::from_min_max(pos2(0.0, 0.0), pos2(100.0, 50.0));
-        assert!(weave(vec![], plot).is_empty());
+        assert!(split_coincident_lines(vec![], plot).is_empty());
     }
 }
