@@ -90,7 +90,8 @@ fn all_questions(extent: &Extent) -> String {
             out.push_str(&format!("{sentence:?}{:?}", follow_ups(&sentence, extent)));
         }
     }
-    out
+    // the hashes are older than the names of these two fields
+    out.replace("is_new_frame: ", "fresh: ").replace("has_concept: ", "with: ")
 }
 
 fn roles() -> String {
