@@ -203,18 +203,19 @@ fn gate_run(i: u64, lr: f64, gate: f64) -> RunRow {
         value("gate", "frozen", 0.0),
     ];
     let missing = vec![MissingHeadline { id: "accuracy".into(), why: "the text asks no question".into() }];
+    let changed = BTreeMap::from([
+        ("train.lr".to_owned(), Value::Float(lr)),
+        ("model.d_model".to_owned(), Value::Int(96)),
+        ("variants.dense_swiglu".to_owned(), Value::Switch(true)),
+    ]);
     RunRow {
         path: PathBuf::from("runs").join(&folder),
         folder,
         lab: "fast_slow".into(),
         preset: "fast_slow_needed".into(),
         seed: i,
-        settings: BTreeMap::from([("train.lr".to_owned(), Value::Float(lr))]),
-        changed: BTreeMap::from([
-            ("train.lr".to_owned(), Value::Float(lr)),
-            ("model.d_model".to_owned(), Value::Int(96)),
-            ("variants.dense_swiglu".to_owned(), Value::Switch(true)),
-        ]),
+        settings: changed.clone(),
+        changed,
         began: 1_769_800_000 + i as i64 * 60,
         when: format!("2026-01-31 14:2{i}"),
         steps: 400,
