@@ -69,7 +69,7 @@ pub fn reference(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, spec: Attention
     compose(qkv, Some([q_norm, k_norm]), spec)
 }
 
-/// Same as [`reference`], without QK norms.
+/// Same as [`reference()`], without QK norms.
 pub fn reference_without_norms(qkv: &Tensor, spec: AttentionSpec) -> Result<(Tensor, Tensor)> {
     compose(qkv, None, spec)
 }

@@ -23,7 +23,7 @@ const BLOCK: usize = 128;
 const MAX_GROUPS: usize = 8;
 
 /// Mean of `-log softmax(x head^T)[target]` over the positions whose target is not
-/// [`IGNORE`](crate::IGNORE). x `(.., D)`, head `(V, D)`, targets u32 of as many rows.
+/// [`IGNORE`]. x `(.., D)`, head `(V, D)`, targets u32 of as many rows.
 pub fn head_cross_entropy(x: &Tensor, head: &Tensor, targets: &Tensor) -> Result<Tensor> {
     if !storage::readable(&[x, head]) || !countable(targets) {
         return reference(&linear::reference(x, head)?, targets);
