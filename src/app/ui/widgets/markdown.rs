@@ -129,13 +129,13 @@ fn ids_of_claims(text: &str) -> Vec<Range<usize>> {
 fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<StyledText>>]) -> Option<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let gap = 8.0;
-    let cell_words = |row: usize, cell: &[StyledText]| {
+    let cell_text = |row: usize, cell: &[StyledText]| {
         linked_text(theme, cell, theme::SMALL, if row == 0 { theme.secondary } else { theme.text })
     };
     let mut least = vec![32.0_f32; columns];
     for (i, row) in rows.iter().enumerate() {
         for (cell, least) in row.iter().zip(&mut least) {
-            *least = least.max(longest_word(&ui.painter().layout_job(cell_words(i, cell).job)));
+            *least = least.max(longest_word(&ui.painter().layout_job(cell_text(i, cell).job)));
         }
     }
     let room = ui.available_width() - gap * (columns - 1) as f32;
@@ -148,7 +148,7 @@ fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<StyledText>>]) -> Option
                 for (cell, width) in row.iter().zip(&widths) {
                     ui.allocate_ui(vec2(*width, 0.0), |ui| {
                         ui.set_width(*width);
-                        clicked = linked_text_ui(ui, theme, cell_words(i, cell)).or(clicked.take());
+                        clicked = linked_text_ui(ui, theme, cell_text(i, cell)).or(clicked.take());
                     });
                 }
                 ui.end_row();

@@ -9,7 +9,7 @@ pub struct Theory {
     args: BdhTheoryArgs,
 }
 
-struct ClaimWords {
+struct ClaimLabels {
     /// The label of its button.
     name: &'static str,
     about: &'static str,
@@ -17,64 +17,64 @@ struct ClaimWords {
     axes: [Axis; 2],
 }
 
-fn claim_words(claim: TheoryClaim) -> ClaimWords {
+fn claim_labels(claim: TheoryClaim) -> ClaimLabels {
     match claim {
-        TheoryClaim::Markov => ClaimWords {
+        TheoryClaim::Markov => ClaimLabels {
             name: "Markov chain",
             about: "Claim 5: a map of low rank through random codes does not follow a sparse Markov chain; with ReLU and \
                     a bias its error falls with the rank. One step from a node, the best bias of 41.",
             axes: [Axis::new("rank d").log(), Axis::new("error of a step, L1").log()],
         },
-        TheoryClaim::Blocks => ClaimWords {
+        TheoryClaim::Blocks => ClaimLabels {
             name: "Blocks",
             about: "Claim 6: through a low-rank map a neuron of a block model tells a message of its own block from \
                     those of the three others.",
             axes: [Axis::new("rank d").log(), Axis::new("AUROC, own block against others").include(&[0.5, 1.0])],
         },
-        TheoryClaim::Supermodular => ClaimWords {
+        TheoryClaim::Supermodular => ClaimLabels {
             name: "Two sources",
             about: "Section 5.4: with a bias of \u{2212}1.5/r, two nodes that both lead to a third make it fire only together. \
                     Gain over what each does alone: 1 is the paper's value; neighbours of one of them are the null. \
                     Without ReLU it is 0; with ReLU alone it is never above 0.",
             axes: [Axis::new("rank d").log(), Axis::new("gain of both, in 1/(2r)").include(&[0.0, 1.0])],
         },
-        TheoryClaim::Capacity => ClaimWords {
+        TheoryClaim::Capacity => ClaimLabels {
             name: "Facts held",
             about: "Claims 7 and 8: linear attention in n dimensions holds of the order of n facts of independent keys (a \
                     quarter of n, at this limit), and of the root of n where one key is repeated; held means an error up to half a value.",
             axes: [Axis::new("dimension n").log(), Axis::new("facts held").log()],
         },
-        TheoryClaim::Hashing => ClaimWords {
+        TheoryClaim::Hashing => ClaimLabels {
             name: "Hashed keys",
             about: "Observation 7: keys of n buckets of random directions are positive; the further out a bucket \
                     begins, the sharper their affinity.",
             axes: [Axis::new("cosine of query and key"), Axis::new("affinity").include(&[0.0, 1.0])],
         },
-        TheoryClaim::L1 => ClaimWords {
+        TheoryClaim::L1 => ClaimLabels {
             name: "L1 and attention",
             about: "Observation 8: two distributions with the share \u{3b1} on one place each are close to one another, \
                     and far apart as keys of linear attention.",
             axes: [Axis::new("\u{3b1}"), Axis::new("difference, 0 to 1").include(&[0.0, 1.0])],
         },
-        TheoryClaim::SparseState => ClaimWords {
+        TheoryClaim::SparseState => ClaimLabels {
             name: "Sparse state",
             about: "Claim 9: a state on the 2 d n edges of the claim's graph G_s gives the answer of the full one, up to \
                     rounding; one on as many random edges does not.",
             axes: [Axis::new("tokens").integer_ticks(), Axis::new("error, as a share of the answer").log()],
         },
-        TheoryClaim::Replicator => ClaimWords {
+        TheoryClaim::Replicator => ClaimLabels {
             name: "Predator and prey",
             about: "Equation (3), q(k) := (1 \u{2212} d(k)) q(k) + \u{3a3} r(i,j,k) q(i) q(j). Where a rule feeds one of the two that \
                     meet, shares are replicator dynamics: three species whose rules only add follow a predator and its prey.",
             axes: [Axis::new("time"), Axis::new("population").include(&[0.0])],
         },
-        TheoryClaim::Spikes => ClaimWords {
+        TheoryClaim::Spikes => ClaimLabels {
             name: "Spikes",
             about: "Section 2.1: every variable as spikes of 0 and 1. Where two meet, an AND gate counts; where excitation \
                     meets inhibition, a threshold. The error of each round falls with the root of the number of spikes.",
             axes: [Axis::new("spikes a round").log(), Axis::new("error, as a share of the round").log()],
         },
-        TheoryClaim::Fire => ClaimWords {
+        TheoryClaim::Fire => ClaimLabels {
             name: "Integrate and fire",
             about: "Section 2.5: a neuron that adds up e \u{2212} i and fires at a threshold has the rate (e \u{2212} i)\u{207a}; a leak \
                     moves the threshold, and input that comes as spikes softens it.",
@@ -85,12 +85,12 @@ fn claim_words(claim: TheoryClaim) -> ClaimWords {
 
 fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
     let Some(measured) = cx.answered::<BdhTheory>() else {
-        let [x, y] = claim_words(TheoryClaim::Markov).axes;
+        let [x, y] = claim_labels(TheoryClaim::Markov).axes;
         return Chart::new("theory", x, y).empty(cx.empty_reason::<BdhTheory>(EMPTY));
     };
     // the claim of the answer, which differs from the chosen one until that is answered
     let claim = TheoryClaim::from_id(&measured.claim);
-    let ClaimWords { name, axes: [x, y], .. } = claim_words(claim.unwrap_or(TheoryClaim::Markov));
+    let ClaimLabels { name, axes: [x, y], .. } = claim_labels(claim.unwrap_or(TheoryClaim::Markov));
     let is_log = y.scale == Scale::Log;
     let mut chart = Chart::new(name, x, y);
     for (k, curve) in measured.curves.iter().enumerate() {
@@ -117,11 +117,11 @@ impl PanelView for Theory {
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal_wrapped(|ui| {
             for claim in TheoryClaim::ALL {
-                let ClaimWords { name, about, .. } = claim_words(claim);
+                let ClaimLabels { name, about, .. } = claim_labels(claim);
                 ui.selectable_value(&mut self.args.claim, claim, name).on_hover_text(about);
             }
         });
-        note_ui(ui, cx.theme, claim_words(self.args.claim).about);
+        note_ui(ui, cx.theme, claim_labels(self.args.claim).about);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
