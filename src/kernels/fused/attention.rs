@@ -49,36 +49,24 @@ pub fn alibi_slopes(heads: usize) -> Vec<f32> {
 /// qkv `(B, T, (H + 2 Hkv) d)`: queries, keys, values side by side; q_norm, k_norm `(d)`.
 /// Returns `(B, T, H d)`.
 pub fn attention(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, spec: AttentionSpec) -> Result<Tensor> {
-    if spec.head_dim.is_multiple_of(2) && storage::readable(&[qkv, q_norm, k_norm]) {
-        return apply(qkv, Some([q_norm, k_norm]), spec);
-    }
-    Ok(reference(qkv, q_norm, k_norm, spec)?.0)
+    attend(qkv, Some([q_norm, k_norm]), spec)
 }
 
-/// Same as [`attention`], without QK norms.
-pub fn without_norms(qkv: &Tensor, spec: AttentionSpec) -> Result<Tensor> {
-    let can_rotate = spec.theta.is_none() || spec.head_dim.is_multiple_of(2);
-    if can_rotate && storage::readable(&[qkv]) {
-        return apply(qkv, None, spec);
+/// Same as [`attention`], with the QK norms of queries and of keys or without.
+pub fn attend(qkv: &Tensor, norms: Option<[&Tensor; 2]>, spec: AttentionSpec) -> Result<Tensor> {
+    let has_pairs = spec.head_dim.is_multiple_of(2) || (norms.is_none() && spec.theta.is_none());
+    if has_pairs && storage::readable(&[qkv]) && norms.is_none_or(|norms| storage::readable(&norms)) {
+        return apply(qkv, norms, spec);
     }
-    Ok(reference_without_norms(qkv, spec)?.0)
+    Ok(reference(qkv, norms, spec)?.0)
 }
 
 /// Also returns the attention weights `(B, H, T, T)`, rows summing to 1.
-pub fn reference(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, spec: AttentionSpec) -> Result<(Tensor, Tensor)> {
-    compose(qkv, Some([q_norm, k_norm]), spec)
-}
-
-/// Same as [`reference()`], without QK norms.
-pub fn reference_without_norms(qkv: &Tensor, spec: AttentionSpec) -> Result<(Tensor, Tensor)> {
-    compose(qkv, None, spec)
-}
-
-fn compose(qkv: &Tensor, norms: Option<[&Tensor; 2]>, s: AttentionSpec) -> Result<(Tensor, Tensor)> {
+pub fn reference(qkv: &Tensor, norms: Option<[&Tensor; 2]>, s: AttentionSpec) -> Result<(Tensor, Tensor)> {
     let [q, k, v] = split_heads(qkv, s)?;
     let prepared = |x: Tensor, norm: Option<&Tensor>| -> Result<Tensor> {
         let x = if let Some(norm) = norm { rms_norm_reference(&x, norm, s.eps)? } else { x };
-        if let Some(theta) = s.theta { rotate(&x, theta) } else { Ok(x) }
+        if let Some(theta) = s.theta { rotate_from(&x, 0, theta) } else { Ok(x) }
     };
     let bias = ScoreBias::new(s, 0, q.dim(2)?, &q)?;
     reference_of_last(&prepared(q, norms.map(|n| n[0]))?, &prepared(k, norms.map(|n| n[1]))?, &v, s, &bias)
@@ -121,36 +109,7 @@ fn softmax(scores: &Tensor) -> Result<Tensor> {
     candle_nn::ops::softmax(scores, D::Minus1)
 }
 
-/// Causal multi-head attention with as many key heads as query heads, without QK norms and rotary embedding.
-/// qkv `(B, T, 3 D)`: queries, keys, values side by side. Returns `(B, T, D)`.
-pub fn plain(qkv: &Tensor, heads: usize) -> Result<Tensor> {
-    without_norms(qkv, plain_spec(qkv, heads)?)
-}
-
-/// Also returns the attention weights `(B, H, T, T)`, rows summing to 1.
-pub fn plain_reference(qkv: &Tensor, heads: usize) -> Result<(Tensor, Tensor)> {
-    reference_without_norms(qkv, plain_spec(qkv, heads)?)
-}
-
-/// Same as [`plain_reference`], with ALiBi.
-pub fn plain_alibi_reference(qkv: &Tensor, heads: usize) -> Result<(Tensor, Tensor)> {
-    reference_without_norms(qkv, AttentionSpec { alibi: true, ..plain_spec(qkv, heads)? })
-}
-
-fn plain_spec(qkv: &Tensor, heads: usize) -> Result<AttentionSpec> {
-    let width = qkv.dim(D::Minus1)?;
-    if heads == 0 || !width.is_multiple_of(3 * heads) {
-        bail!("attention: {width} channels are not three times a multiple of {heads} heads");
-    }
-    Ok(AttentionSpec::plain(width / 3, heads))
-}
-
-/// Rotary embedding by position. x `(B, H, T, d)`.
-pub fn rotate(x: &Tensor, theta: f64) -> Result<Tensor> {
-    rotate_from(x, 0, theta)
-}
-
-/// Same as [`rotate`], for the positions from `first` on.
+/// Rotary embedding by position, of the positions from `first` on. x `(B, H, T, d)`.
 pub fn rotate_from(x: &Tensor, first: usize, theta: f64) -> Result<Tensor> {
     let (_, _, t, d) = x.dims4()?;
     let half = d / 2;

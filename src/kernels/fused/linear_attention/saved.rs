@@ -42,6 +42,15 @@ impl Weights {
     }
 }
 
+/// The values that one task saves for backward.
+pub(super) struct Saved<V> {
+    pub(super) x: V,      // (T, N)
+    pub(super) u: V,      // (T, N), before the gate
+    pub(super) a: V,      // (T, D)
+    pub(super) inv: V,    // (T)
+    pub(super) scores: V, // blocks, or none
+}
+
 impl Sizes {
     /// The first row of each block, the row after its last, and where its scores begin among those of a task.
     pub(super) fn blocks(self) -> impl Iterator<Item = (usize, usize, usize)> {
@@ -63,18 +72,7 @@ impl Sizes {
     pub(super) fn saves_scores(self) -> bool {
         self.t <= self.n
     }
-}
 
-/// The values that one task saves for backward.
-pub(super) struct Saved<V> {
-    pub(super) x: V,      // (T, N)
-    pub(super) u: V,      // (T, N), before the gate
-    pub(super) a: V,      // (T, D)
-    pub(super) inv: V,    // (T)
-    pub(super) scores: V, // blocks, or none
-}
-
-impl Sizes {
     /// Lengths of the parts of a [`Saved`].
     pub(super) fn lengths(self) -> [usize; 5] {
         let Sizes { t, d, n, .. } = self;
