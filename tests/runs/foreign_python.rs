@@ -6,12 +6,11 @@ use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use orrery::{store::Reader, telemetry::Event};
 
-use crate::command::orrery;
+use crate::{command::orrery, wait_for::wait_until};
 
 /// A short training script that accepts questions.
 const SCRIPT: &str = r#"
@@ -99,11 +98,8 @@ fn the_folder_of_a_killed_python_program_can_be_opened() {
     for bytes in [300, 1500, 4000] {
         let here = tempfile::tempdir().unwrap();
         let Some((mut training, folder)) = trained(here.path()) else { return };
-        let begun = Instant::now();
-        while fs::metadata(folder.join("metrics.jsonl")).map_or(0, |file| file.len()) < bytes {
-            assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        let length = || fs::metadata(folder.join("metrics.jsonl")).map_or(0, |file| file.len());
+        wait_until("nothing is written", || length() >= bytes);
         training.0.kill().unwrap();
         training.0.wait().unwrap();
         let reader = Reader::open(&folder).unwrap();
@@ -117,8 +113,7 @@ fn the_folder_of_a_killed_python_program_can_be_opened() {
         steps.dedup();
         assert_eq!(steps, (1..=steps.len() as u64).collect::<Vec<_>>());
         assert!(steps.len() > 1, "{bytes} bytes hold several steps");
-        let damage = damage.unwrap().0;
-        assert!(damage.iter().all(|words| words.contains("cut short")) && damage.len() <= 3, "{damage:?}");
+        assert!(damage.unwrap().is_empty(), "a torn last line is no damage: {notices:?}");
         assert!(notices.iter().any(|words| words.contains("no end is recorded")), "{notices:?}");
     }
 }

@@ -180,7 +180,7 @@ impl Reader {
                 Err(e) => return Ok(FolderStatus::Missing { why: e.to_string() }),
             };
             info.folder.clone_from(&followed.info.folder);
-            if !has_same_variants(&info, &followed.info) {
+            if info.lab != followed.info.lab || info.variant_ids() != followed.info.variant_ids() {
                 return Ok(FolderStatus::Replaced);
             }
             described = Some(info);
@@ -293,6 +293,9 @@ impl Reader {
     /// Words about a run that did not end by itself, or whose curves end before it did, once.
     fn end_notice(&mut self) -> Option<Event> {
         let end = self.end.take()?;
+        if end.is_recorded() {
+            self.feeds.iter_mut().for_each(LogFile::record_torn_line);
+        }
         let folder = self.feeds[0].folder.clone();
         let metrics = &mut self.feeds[0];
         let is_early = end.state == Some(RunState::Finished) && end.step < end.state_step;
@@ -348,12 +351,6 @@ impl Iterator for Reader {
         self.note(step, &event);
         Some(event)
     }
-}
-
-/// True if two descriptions have the same lab and name the same variants in the same order.
-fn has_same_variants(a: &RunInfo, b: &RunInfo) -> bool {
-    let ids = |info: &RunInfo| -> Vec<String> { info.variants.iter().map(|v| v.id.clone()).collect() };
-    a.lab == b.lab && ids(a) == ids(b)
 }
 
 fn warning(text: String) -> Event {

@@ -158,6 +158,25 @@ fn a_cut_log_keeps_whole_lines_and_reports_the_cut() {
     }
 }
 
+#[test]
+fn a_torn_last_line_is_damage_only_where_the_run_recorded_its_end() {
+    for is_finished in [false, true] {
+        let out = tempfile::tempdir().unwrap();
+        let mut events = short_run();
+        events.truncate(events.len() - usize::from(!is_finished));
+        let folder = write(out.path(), &events);
+        for name in ["metrics.jsonl", "samples.jsonl"] {
+            let path = folder.join(name);
+            let bytes = fs::read(&path).unwrap();
+            fs::write(&path, &bytes[..bytes.len() - 3]).unwrap();
+            let damage = Reader::open(&folder).unwrap().read_through(drop).unwrap();
+            assert_eq!(damage.0.iter().any(|words| words.contains("cut short")), is_finished, "{name}: {damage}");
+            assert_eq!(damage.is_empty(), !is_finished, "{name}: {damage}");
+            fs::write(&path, &bytes).unwrap();
+        }
+    }
+}
+
 fn kind(e: &Event) -> &'static str {
     match e {
         Event::Step(_) => "metrics.jsonl",

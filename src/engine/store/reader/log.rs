@@ -117,6 +117,9 @@ pub(super) struct LogFile {
     pub head: Option<(u64, Event)>,
     /// Sentences about what could not be read, for the user.
     pub damage: Vec<String>,
+    /// The sentence about a last line that is cut short, which is damage only in a run that recorded its end: any other was
+    /// interrupted while it wrote the line (docs/protocol.md, rule 4).
+    torn: Option<String>,
     /// The reason why the rest of it could not be read, if the system refused.
     pub failure: Option<StoreError>,
 }
@@ -195,6 +198,7 @@ impl LogFile {
             length: None,
             head: None,
             damage: vec![],
+            torn: None,
             failure: None,
         }
     }
@@ -255,7 +259,10 @@ impl LogFile {
             Ok(Some((step, _))) if step > MAX_STEP => self.skip_line(&limit_message("step", step), notices),
             Ok(head) => self.head = head,
             Err(_) if !ended => {
-                self.skip_line("the last line is cut short (the run was interrupted while writing it)", notices)
+                let why = "the last line is cut short (the run was interrupted while writing it)";
+                let words = self.skipped_line_message(why);
+                self.torn = Some(words.clone());
+                notices.push_back(warning(words));
             }
             Err(e) => self.skip_line(&e, notices),
         }
@@ -264,8 +271,17 @@ impl LogFile {
     fn skip_line(&mut self, why: &str, notices: &mut VecDeque<Event>) {
         self.bad += 1;
         if self.bad <= MAX_REPORTED_LINES {
-            self.warn_of_loss(format!("{} line {} is passed over: {why}", self.name, self.lines.number), notices);
+            self.warn_of_loss(self.skipped_line_message(why), notices);
         }
+    }
+
+    fn skipped_line_message(&self, why: &str) -> String {
+        format!("{} line {} is passed over: {why}", self.name, self.lines.number)
+    }
+
+    /// Counts a last line that is cut short as damage.
+    pub fn record_torn_line(&mut self) {
+        self.damage.extend(self.torn.take());
     }
 
     /// Records that something is lost, and emits a notice.
