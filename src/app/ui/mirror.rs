@@ -32,8 +32,7 @@ pub struct Mirror {
     samples: HashMap<(usize, Channel), Vec<Sample>>,
     /// The newest answer to an asked question.
     answers: HashMap<(usize, Channel), Sample>,
-    /// The changes of live settings that the record has, because something was made with them; after a kill also one that was
-    /// made at the step of the checkpoint from which the run goes on.
+    /// The changes of live settings that the record has, because something was made with them.
     pub changes: Vec<SettingChange>,
     /// The live settings that were set since, each with its last value.
     waiting_changes: Vec<SettingChange>,
@@ -152,7 +151,8 @@ impl Mirror {
         }
     }
 
-    /// Forgets what was reported of later steps, because the run makes them again from here.
+    /// Forgets what was reported of later steps, because the run makes them again from here, and the changes of settings that
+    /// its newest checkpoint does not hold: those with which it goes on are reported next.
     fn go_back_to(&mut self, step: u64, wall_secs: f64) {
         (self.step, self.wall_secs) = (step, wall_secs);
         self.scalars.values_mut().for_each(|curve| curve.cut_after(step));
@@ -165,6 +165,7 @@ impl Mirror {
         let kept_of_first = |n: usize| self.changes.iter().take(n).filter(|change| is_kept(change)).count();
         self.checkpointed_changes = self.checkpointed_changes.map(kept_of_first);
         self.changes.retain(is_kept);
+        self.changes.truncate(self.checkpointed_changes.unwrap_or(usize::MAX));
         self.waiting_changes.clear();
     }
 
@@ -419,6 +420,7 @@ mod tests {
             }
             if at == 100 {
                 mirror.apply(Event::Checkpoint { step: at });
+                mirror.apply(change(at)); // lost in the kill: no checkpoint holds it
             }
         }
         mirror.report(0, 150, &[("seen/late", 1.0)]);
@@ -431,9 +433,10 @@ mod tests {
     fn a_run_that_goes_on_is_at_the_step_of_its_checkpoint() {
         let mut mirror = interrupted();
         assert_eq!(mirror.step, 171);
+        mirror.apply(Event::Resumed { step: 100, wall_secs: 90.0 });
+        assert_eq!(mirror.changes.iter().map(|(at, ..)| *at).collect::<Vec<_>>(), [60]);
         // a control that was moved while the replay was looked at
         mirror.apply(change(100));
-        mirror.apply(Event::Resumed { step: 100, wall_secs: 90.0 });
         assert_eq!((mirror.step, mirror.wall_secs), (100, 90.0));
         let last = |mirror: &Mirror, channel: &str| mirror.curve(0, channel).and_then(Curve::last_step);
         assert_eq!(last(&mirror, channels::LOSS_TRAIN), Some(100));

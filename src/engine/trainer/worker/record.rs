@@ -43,9 +43,9 @@ impl Worker {
         let Some(folder) = self.options.replayed.take() else { return };
         match self.resumed(&folder) {
             Ok((writer, changes)) => {
-                // Before `Resumed`, at which a mirror forgets the values that wait for the record: none is counted twice.
-                changes.iter().for_each(|change| self.listeners.show(change));
                 self.listeners.emit(Event::Resumed { step: self.run.step, wall_secs: self.run.wall_secs });
+                // after `Resumed`, at which a mirror forgets the changes that no checkpoint holds
+                changes.iter().for_each(|change| self.listeners.show(change));
                 if let Some(words) = writer.lock_warning() {
                     self.listeners.notice(Level::Warning, words);
                 }
