@@ -20,6 +20,7 @@ macro_rules! ensure {
 
 pub mod config;
 pub mod files;
+pub mod random;
 
 pub mod analysis;
 pub mod corpus;

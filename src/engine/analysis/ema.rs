@@ -8,6 +8,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::statistics::{difference, norm};
+use crate::random::hash;
 
 /// Share of a token that is left in the trace after `k` further tokens, as a fraction of what was
 /// there when it was written: (1-a)^k. The paper's marks: 0.98^50 = 0.36, 0.98^200 = 0.02.
@@ -79,9 +80,7 @@ pub fn code_vector(units: &[usize], dim: usize) -> Vec<f64> {
 
 /// A stable number for a word, so that the same word has the same code (FNV-1a over lower case).
 pub fn word_id(word: &str) -> u64 {
-    word.to_lowercase()
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+    hash(&word.to_lowercase())
 }
 
 /// Euclidean distance of two traces after each row (`(T, width)` each, row-major): `T` values.

@@ -19,6 +19,8 @@ mod grid;
 use grid::Pyramid;
 pub use grid::parts as grid_parts;
 
+use crate::random::scramble;
+
 /// Nodes up to which repulsion is summed over all pairs; above, over a pyramid of cells.
 pub const MAX_EXACT_NODES: usize = 1024;
 /// Masses are multiples of this, so that cells can be summed in whole numbers, in any order.
@@ -205,20 +207,12 @@ pub fn start(names: impl ExactSizeIterator<Item = u32>, seed: u64) -> Vec<[f32; 
     let radius = 0.5 * (names.len().max(1) as f32).sqrt();
     names
         .map(|name| {
-            let a = scrambled(u64::from(name).wrapping_add(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+            let a = scramble(u64::from(name).wrapping_add(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
             let unit = |v: u64| (v >> 40) as f32 / (1u64 << 24) as f32;
-            let (far, angle) = (unit(a).sqrt() * radius, unit(scrambled(a)) * std::f32::consts::TAU);
+            let (far, angle) = (unit(a).sqrt() * radius, unit(scramble(a)) * std::f32::consts::TAU);
             [far * angle.cos(), far * angle.sin()]
         })
         .collect()
-}
-
-/// splitmix64's finaliser.
-fn scrambled(v: u64) -> u64 {
-    let v = v.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let v = (v ^ (v >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let v = (v ^ (v >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    v ^ (v >> 31)
 }
 
 /// Left, top, right and bottom of all places: (min x, min y, max x, max y); a point where there is none.

@@ -203,9 +203,7 @@ impl Method {
         error: &[],
         mid: &[],
     });
-}
 
-impl Method {
     /// Returns the method with this id, if there is one.
     pub fn from_id(id: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|m| m.id() == id)

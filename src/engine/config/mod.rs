@@ -109,12 +109,6 @@ impl Config {
         }
     }
 
-    /// The settings of a group: `control` gives `control.u0` and similar keys.
-    pub fn settings_in_group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
-        let named = move |key: &'a str| key.strip_prefix(group)?.strip_prefix('.');
-        self.iter().filter_map(move |(key, value)| Some((named(key)?, value)))
-    }
-
     /// Same as [`Config::set`], from the text of a `--set key=value` or a typed field. `seed` is a key too.
     pub fn set_text(&mut self, knobs: &[Knob], key: &str, text: &str) -> Result<(), ConfigError> {
         if key == "seed" {

@@ -5,7 +5,7 @@
 
 use super::{
     generated::grammar_roles::{self, Grammar, MAX_SENTENCE, Role, Sentence, Vocabulary},
-    permutation::{permute, scramble},
+    permutation::permute,
     prelude::*,
     stream::{IGNORE, SentenceSet, Stream, TaggedSentence},
     text_file::refused,

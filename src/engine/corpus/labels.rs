@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::{
     LabelledLines,
     generated::opinions,
-    permutation::{permute, scramble},
+    permutation::permute,
     prelude::*,
     stream::{IGNORE, Stream},
     tokenizer::Tokenizer,

@@ -1,12 +1,6 @@
 //! A shuffled order of `0..n` that needs no list: a keyed permutation on the numbers below `n`.
 
-/// Scrambles 64 bits (the finaliser of SplitMix64, Steele et al. 2014).
-pub(super) fn scramble(x: u64) -> u64 {
-    let x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
-}
+use crate::random::scramble;
 
 /// The position of `i` (below `n`) in the order of `key`: a balanced Feistel network of four rounds over
 /// the next even power of two, walked until the value falls below `n` (fewer than four steps on

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use super::{
     chunks::{TextChunk, TextSpan},
     omission::Omission,
-    permutation::scramble,
     prelude::*,
     text_file::{CharCursor, CharPosition, Encoding},
     tokenizer::Tokenizer,

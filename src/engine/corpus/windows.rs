@@ -1,11 +1,7 @@
 //! Windows of ids from one part of a text: packed, shuffled without a list, read on demand.
 
-use super::{
-    CorpusError, Position,
-    permutation::{permute, scramble},
-    text_file::TextSlice,
-    tokenizer::Tokenizer,
-};
+use super::{CorpusError, Position, permutation::permute, text_file::TextSlice, tokenizer::Tokenizer};
+use crate::random::scramble;
 
 /// The number of bytes from which a tokeniser is trained, and the number of stretches, spread over the part, that they
 /// come from.

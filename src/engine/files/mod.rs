@@ -20,5 +20,5 @@ pub use opening::{
     FileError, check_inside_to_write, create_inside, folder_inside, make_folder_inside, open, open_inside,
     open_inside_to_write, read, read_all, read_end_inside, read_inside, read_text, read_text_inside,
 };
-pub use replacement::{Replacement, check_replaceable, folder_beside, replace, sync_folder, try_writing};
+pub use replacement::{Replacement, check_replaceable, folder_beside, folder_of, replace, sync_folder, try_writing};
 pub use watched::WatchedFile;

@@ -158,9 +158,7 @@ impl Bdh {
         let v = net.encode(&batch.tokens, &mut Tap::off(), None, change)?;
         head_cross_entropy(&v, &net.lm_head.t()?.contiguous()?, &batch.targets)
     }
-}
 
-impl Bdh {
     /// The loss of a batch whose rows continue where the last batch ended, whose state it reads; the state after it is
     /// what the next will read. Gradients end at the batch's beginning.
     fn continued_loss(&self, batch: &Batch) -> Result<Tensor> {

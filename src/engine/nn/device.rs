@@ -1,11 +1,10 @@
 //! Device names to devices.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Mutex};
 
 use candle_core::{Device, utils};
+
+use super::kernels::threads::lock;
 
 /// `auto` (the fastest that this build and machine have), `cpu`, `cuda`, `cuda:N`, `metal`, `metal:N`.
 /// The error says what is missing and what to do.
@@ -59,7 +58,7 @@ fn cuda(index: usize) -> std::result::Result<Device, String> {
     if !utils::cuda_is_available() {
         return Err("this build has no CUDA; build it with `--features cuda`, or choose device `cpu`".to_owned());
     }
-    let mut open = OPEN_DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut open = lock(&OPEN_DEVICES);
     if let Some(device) = open.get(&index) {
         return Ok(device.clone());
     }

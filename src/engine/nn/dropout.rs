@@ -2,7 +2,8 @@
 
 use candle_core::{Result, Tensor};
 
-use super::{kernels::threads, params::hash};
+use super::kernels::threads;
+use crate::random::{hash, scramble};
 
 /// The dropout masks of one update.
 #[derive(Debug, Clone, Copy)]
@@ -42,14 +43,6 @@ impl Dropout {
         });
         x * Tensor::from_vec(mask, x.shape(), x.device())?
     }
-}
-
-/// SplitMix64's output function (Steele, Lea, Flood 2014): neighbouring numbers become independent ones.
-fn scramble(n: u64) -> u64 {
-    let z = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

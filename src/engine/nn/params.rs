@@ -4,6 +4,8 @@ use candle_core::{DType, Device, Result, Shape, Tensor, Var};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use crate::random::{hash, standard_normals};
+
 /// Named variables. The initial value of each depends on (seed, name) alone, so that models with a common part
 /// initialise it identically, whatever else they contain.
 pub struct Params {
@@ -207,25 +209,6 @@ impl Params {
         ensure!(fits, "parameter `{name}` has shape {:?}, the file has {:?}", var.shape(), value.shape());
         var.set(&value.to_device(&self.device)?.to_dtype(self.dtype)?.contiguous()?)
     }
-}
-
-/// FNV-1a, stable over platforms and versions.
-pub fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
-}
-
-/// Box-Muller pairs from uniform draws in (0, 1].
-fn standard_normals(rng: &mut ChaCha8Rng, n: usize) -> impl Iterator<Item = f64> {
-    use rand::Rng;
-    let mut spare = None;
-    (0..n).map(move |_| {
-        spare.take().unwrap_or_else(|| {
-            let r = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
-            let a = std::f64::consts::TAU * rng.random::<f64>();
-            spare = Some(r * a.sin());
-            r * a.cos()
-        })
-    })
 }
 
 #[cfg(test)]

@@ -42,12 +42,11 @@ pub fn solve_for(
     Solver::scoped(field, options, ErrorScope::Only(only)).run_span(y0, span, options.keep_states)
 }
 
-/// Same as [`solve`] to the last of `times`, which rise; `states` has the state at each of them, read off the steps'
-/// quartic (fixed steps: off the line between their ends). It costs no evaluation more.
+/// Same as [`solve`] from time 0 to the last of `times`, which rise; `states` has the state at each of them, read off
+/// the steps' quartic (fixed steps: off the line between their ends). It costs no evaluation more.
 pub fn solve_at(
     field: &dyn Field,
     y0: &Tensor,
-    t0: f64,
     times: &[f64],
     options: &SolverOptions,
 ) -> result::Result<Solution, SolveError> {
@@ -55,7 +54,7 @@ pub fn solve_at(
     let mut kept = Vec::with_capacity(times.len());
     let mut waiting = times.iter().copied().peekable();
     let tableau = solver.tableau;
-    let solution = solver.run(y0, t0, times, false, &mut |taken| {
+    let solution = solver.run(y0, 0.0, times, false, &mut |taken| {
         while let Some(t) = waiting.next_if(|t| *t <= taken.end) {
             kept.push((t, taken.state_at(t, tableau)?.detach()));
         }

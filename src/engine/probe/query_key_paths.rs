@@ -20,10 +20,7 @@ impl Probe for QueryKeyPathsArgs {
         let of_layer = layers.into_iter().nth(layer).flatten();
         let heads = of_layer.as_ref().map_or(0, |d| d.dt.len());
         let head = self.head.min(heads.saturating_sub(1));
-        let evolution = match of_layer {
-            Some(d) => Some(evolution(model, &prompt.tensor(cx.device)?, &d, layer, head)?),
-            None => None,
-        };
+        let evolution = of_layer.map(|d| evolution(model, &prompt.tensor(cx.device)?, &d, layer, head)).transpose()?;
         let measured = QueryKeyPaths { is_typed, layer, head, heads, evolves, evolution };
         Ok(Answer::new(measured, prompt.about, prompt.tokens))
     }

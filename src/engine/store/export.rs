@@ -4,7 +4,7 @@ use std::io;
 
 use csv::Writer;
 
-use super::{Damage, Reader, description, listing, prelude::*, tensorboard::EventFile};
+use super::{Damage, Reader, description, listing, prelude::*, record::id_of, tensorboard::EventFile};
 use crate::{
     files::{make_folder_inside, make_folders},
     telemetry::{
@@ -113,7 +113,7 @@ impl Table {
 
     fn close_rows(&mut self) -> io::Result<()> {
         for (variant, (wall_secs, row)) in std::mem::take(&mut self.open) {
-            let first = [self.step.to_string(), id_of(&self.ids, variant), wall_secs.to_string()];
+            let first = [self.step.to_string(), id_of(&self.ids, variant).into_owned(), wall_secs.to_string()];
             let values = row.into_iter().map(|value| value.map_or(String::new(), |v| v.to_string()));
             self.out.write_record(first.into_iter().chain(values))?;
             self.rows += 1;
@@ -151,7 +151,7 @@ pub fn samples(record: Record<'_>, to: &Path) -> Result<Exported<Vec<PathBuf>>, 
             }
         };
         let cells = table::cells(&sample.payload).map_err(io::Error::from).at("write", path)?;
-        let (step, variant) = (sample.step.to_string(), id_of(&ids, sample.variant));
+        let (step, variant) = (sample.step.to_string(), id_of(&ids, sample.variant).into_owned());
         let request = sample.request.map_or(String::new(), |r| r.to_string());
         for cell in cells {
             let row = [&step, &variant, &request, &cell.field, &cell.place(), &cell.value];
@@ -284,9 +284,5 @@ fn activity_scalars(activity: &Activity) -> Vec<(Channel, f64)> {
 }
 
 fn variant_ids(run: &Path) -> Result<Vec<String>, StoreError> {
-    Ok(description::describe(run)?.info.variants.into_iter().map(|v| v.id).collect())
-}
-
-fn id_of(ids: &[String], variant: usize) -> String {
-    ids.get(variant).cloned().unwrap_or_else(|| variant.to_string())
+    Ok(description::describe(run)?.info.variant_ids())
 }

@@ -1,6 +1,6 @@
 //! The lines of the logs and `run.json`: how each is written and read. Nothing here opens a file.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -100,8 +100,13 @@ pub(super) struct MetricsRecordRef<'a, T> {
     pub stats: T,
 }
 
+/// The id of a variant; its number where it has none.
+pub(super) fn id_of(ids: &[String], variant: usize) -> Cow<'_, str> {
+    ids.get(variant).map_or_else(|| variant.to_string().into(), |id| id.as_str().into())
+}
+
 /// The column of a channel in metrics.jsonl. A channel with the name of one of Orrery's own columns gets the group `scalar`.
-fn column(channel: &str) -> std::borrow::Cow<'_, str> {
+fn column(channel: &str) -> Cow<'_, str> {
     match channel {
         "step" | "variant" | "wall_secs" => format!("scalar/{channel}").into(),
         other => other.into(),

@@ -47,7 +47,7 @@ pub fn restore(place: &Path) -> Result<PathBuf, StoreError> {
     let trash = place.parent().filter(|t| t.file_name().is_some_and(|n| n == TRASH)).ok_or_else(no_trash)?;
     let name = place.file_name().ok_or_else(no_trash)?;
     names::check_folder(place)?;
-    let runs = trash.parent().filter(|runs| !runs.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let runs = files::folder_of(trash);
     let run = runs.join(name);
     ensure!(!run.exists(), StoreError::new(format!("`{}` is there already: move it away first", run.display())));
     files::rename_inside(runs, Path::new(TRASH).join(name), name).at("take back", place)?;

@@ -11,7 +11,6 @@
 //! variant, the newest in each second is kept, and always the last.
 
 use std::{
-    borrow::Cow,
     fs, io,
     sync::{Mutex, MutexGuard},
     time::{Duration, Instant},
@@ -27,7 +26,7 @@ use super::{
     log_file::Log,
     names::{FIGURES, INCOMPLETE_PREFIX, MAX_RUN},
     prelude::*,
-    record::{self, EventRecordRef, FORMAT, MetricsRecordRef, Resumed, SampleRecordRef},
+    record::{self, EventRecordRef, FORMAT, MetricsRecordRef, Resumed, SampleRecordRef, id_of},
     snapshots,
     superseded::Superseded,
 };
@@ -148,26 +147,17 @@ impl Writer {
     /// The records of later steps that the resume has removed and that training does not write again: answers to
     /// questions, and changes of settings. `None` if there were none.
     pub fn set_aside(&self) -> Option<String> {
-        match &self.lock().place {
-            FolderState::Open(open) => open.superseded.words(&open.path),
-            FolderState::Planned { .. } => None,
-        }
+        self.lock().opened().and_then(|open| open.superseded.words(&open.path))
     }
 
     /// A sentence where the file system of the folder has no locks, so that another process may write this run too.
     pub fn lock_warning(&self) -> Option<String> {
-        match &self.lock().place {
-            FolderState::Open(open) => open.lock.warning.clone(),
-            FolderState::Planned { .. } => None,
-        }
+        self.lock().opened().and_then(|open| open.lock.warning.clone())
     }
 
     /// The run's folder, or `None` before it is created.
     pub fn folder(&self) -> Option<PathBuf> {
-        match &self.lock().place {
-            FolderState::Open(open) => Some(open.path.clone()),
-            FolderState::Planned { .. } => None,
-        }
+        self.lock().opened().map(|open| open.path.clone())
     }
 
     /// Writes a checkpoint with the lengths of the logs, and returns its path. To be called when everything up to its
@@ -223,6 +213,13 @@ impl Sink for Writer {
 }
 
 impl WriterState {
+    fn opened(&self) -> Option<&OpenFolder> {
+        match &self.place {
+            FolderState::Open(open) => Some(open),
+            FolderState::Planned { .. } => None,
+        }
+    }
+
     fn record(&mut self, event: &Event) -> Result<(), StoreError> {
         match (event, &self.place) {
             (
@@ -306,7 +303,7 @@ impl OpenFolder {
         let _ = making.keep();
         let lock = lock_folder(&path)?;
         let mut open = Self::open_logs(path, lock, Lengths::default(), 0)?;
-        open.ids = ids_of(info);
+        open.ids = info.variant_ids();
         Ok(open)
     }
 
@@ -334,7 +331,7 @@ impl OpenFolder {
 
     /// Records the start of a resumed run: the settings may ask for more steps, the machine may be another.
     fn restarted(&mut self, info: &RunInfo) -> Result<(), StoreError> {
-        self.ids = ids_of(info);
+        self.ids = info.variant_ids();
         let Some(from_step) = self.resumed_from.take() else { return Ok(()) };
         let file = self.path.join(RUN);
         let old = match files::read_inside(&self.path, RUN, MAX_RUN) {
@@ -479,14 +476,6 @@ fn rename_into_place(making: &Path, out: &Path, name: &str) -> Result<PathBuf, S
             Err(e) => return Err(StoreError::io("make the run folder", &path, e)),
         }
     }
-}
-
-fn ids_of(info: &RunInfo) -> Vec<String> {
-    info.variants.iter().map(|v| v.id.clone()).collect()
-}
-
-fn id_of(ids: &[String], variant: usize) -> Cow<'_, str> {
-    ids.get(variant).map_or_else(|| variant.to_string().into(), |id| id.as_str().into())
 }
 
 fn json(run: &RunRecord) -> Result<Vec<u8>, StoreError> {

@@ -75,6 +75,11 @@ impl RunInfo {
         (!self.device.is_empty()).then(|| format!("{}{threads}", self.device))
     }
 
+    /// The ids of its variants, in their order.
+    pub fn variant_ids(&self) -> Vec<String> {
+        self.variants.iter().map(|variant| variant.id.clone()).collect()
+    }
+
     /// The groups of its variants, in the order of their first members: seeds of one variant are one group.
     pub fn groups(&self) -> Vec<&str> {
         distinct(self.variants.iter().map(|variant| variant.group.as_str()))

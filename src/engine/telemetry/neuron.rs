@@ -1,9 +1,9 @@
 //! The notation for a neuron and a synapse of a BDH: `head:index`, and `layer y>x` with two such neurons, all
 //! counted from 0, as in the tensors.
 
-use std::collections::HashSet;
-
 use serde::{Deserialize, Serialize};
+
+use crate::analysis::distinct::distinct;
 
 /// The name of a neuron by its number in the model: neuron i of head h is number h N + i, N neurons per head. Its number where
 /// N is not known (0), as in runs of earlier versions.
@@ -34,16 +34,8 @@ pub fn read_neurons(text: &str, heads: usize, per_head: usize) -> Result<Vec<usi
             )
         })
     };
-    let mut all = vec![];
-    // a community may be thousands
-    let mut seen = HashSet::new();
-    for word in text.split([',', ';', ' ', '\n', '\t']).filter(|word| !word.is_empty()) {
-        let neuron = read(word)?;
-        if seen.insert(neuron) {
-            all.push(neuron);
-        }
-    }
-    Ok(all)
+    let words = text.split([',', ';', ' ', '\n', '\t']).filter(|word| !word.is_empty());
+    Ok(distinct(words.map(read).collect::<Result<Vec<_>, _>>()?))
 }
 
 /// A synapse: from neuron i of y in layer l - 1 to neuron j of x in layer l. Neuron k of head h has number h N + k.
@@ -69,8 +61,7 @@ impl Synapse {
 /// # Errors
 /// If one is not a synapse of a model with this many layers, heads and neurons per head.
 pub fn read_synapses(text: &str, layers: usize, heads: usize, per_head: usize) -> Result<Vec<Synapse>, String> {
-    let mut all = vec![];
-    for item in text.split([',', ';', '\n']).map(str::trim).filter(|item| !item.is_empty()) {
+    let read = |item: &str| -> Result<Synapse, String> {
         let form = || format!("`{item}` is not a synapse: write layer:i:j, such as 2:517:1569, or `2 0:517>3:33`");
         let parts = item.split([' ', ':', '>', '/']).filter(|part| !part.is_empty());
         let numbers = parts.map(str::parse).collect::<Result<Vec<usize>, _>>().map_err(|_| form())?;
@@ -86,12 +77,10 @@ pub fn read_synapses(text: &str, layers: usize, heads: usize, per_head: usize) -
             ));
         }
         let one = |text: &str| Ok::<_, String>(read_neurons(text, heads, per_head)?.first().copied().unwrap_or(0));
-        let synapse = Synapse { layer, i: one(&y)?, j: one(&x)? };
-        if !all.contains(&synapse) {
-            all.push(synapse);
-        }
-    }
-    Ok(all)
+        Ok(Synapse { layer, i: one(&y)?, j: one(&x)? })
+    };
+    let items = text.split([',', ';', '\n']).map(str::trim).filter(|item| !item.is_empty());
+    Ok(distinct(items.map(read).collect::<Result<Vec<_>, _>>()?))
 }
 
 #[cfg(test)]

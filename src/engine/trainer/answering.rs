@@ -9,7 +9,7 @@ use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
     path::PathBuf,
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc, Condvar, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -25,7 +25,7 @@ use super::{
 use crate::{
     corpus::Corpus,
     models::Trainable,
-    nn::Device,
+    nn::{Device, kernels::threads::lock},
     probe::{self, Progress},
     store::{VariantWeights, snapshots},
     telemetry::{Event, Question, QuestionState},
@@ -297,10 +297,6 @@ impl Responder {
         }
         Ok(model.as_mut())
     }
-}
-
-fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! The worker and the threads that answer questions share them, so that no answer waits for the end of an update. A
 //! panic of one is its failure, wherever the event comes from.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use crossbeam::channel::{Receiver, Sender, bounded};
 
@@ -12,6 +12,7 @@ use super::{
     thread::{catch_panic, guard},
 };
 use crate::{
+    nn::kernels::threads::lock,
     store::Writer,
     telemetry::{Event, Level, RunState, Sink},
 };
@@ -41,7 +42,7 @@ impl Listeners {
     }
 
     fn lock(&self) -> MutexGuard<'_, ListenerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Sets the writer that records all further events.

@@ -5,6 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rustc_hash::FxHashSet;
 
 use super::Edge;
+use crate::random::standard_normals;
 
 /// G(n, m): `m` different pairs of `nodes`, none with itself, directed, weight 1. Fewer when there are
 /// fewer.
@@ -57,16 +58,7 @@ pub fn degree_preserving(edges: &[Edge], seed: u64) -> Vec<Edge> {
 
 /// `rows` vectors of `width` standard normal numbers: a factor of a random low-rank product.
 pub fn factor(rows: usize, width: usize, seed: u64) -> Vec<f32> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut draw = || {
-        // Box and Muller; 1 - u is never 0
-        let (u, v): (f64, f64) = (rng.random(), rng.random());
-        let (radius, angle) = ((-2.0 * (1.0 - u).ln()).sqrt(), std::f64::consts::TAU * v);
-        [(radius * angle.cos()) as f32, (radius * angle.sin()) as f32]
-    };
-    let mut values: Vec<f32> = (0..(rows * width).div_ceil(2)).flat_map(|_| draw()).collect();
-    values.truncate(rows * width);
-    values
+    standard_normals(&mut ChaCha8Rng::seed_from_u64(seed), rows * width).map(|z| z as f32).collect()
 }
 
 /// Random directions with the lengths of the given rows: a factor that preserves the strength of each node and

@@ -19,7 +19,6 @@ mod template;
 mod theme;
 mod writer;
 
-use super::permutation::scramble;
 use crate::corpus::prelude::*;
 use examples::Examples;
 use parliament::Extent;

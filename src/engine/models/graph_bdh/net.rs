@@ -5,10 +5,8 @@ use rand::seq::index::sample;
 use super::GraphBdhSpec;
 use crate::{
     models::prelude::*,
-    nn::{
-        fused::synapses::{Synapses, synaptic_attention},
-        params::hash,
-    },
+    nn::fused::synapses::{Synapses, synaptic_attention},
+    random::hash,
 };
 
 /// The epsilon of every norm.

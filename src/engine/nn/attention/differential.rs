@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use candle_core::{D, Result, Tensor};
 
-use super::{Attention, Evolution, KeyValueCache, TINY_WIDTH, TinyAttention, cache, projections::Projections};
+use super::{Attention, Evolution, KeyValueCache, TINY_WIDTH, TinyAttention, attend, cache, projections::Projections};
 use crate::nn::{
     Params, Tap,
     fused::{
-        attention::{self, AttentionSpec, rotate_from},
+        attention::{AttentionSpec, rotate_from},
         differential::{halve_queries, normalised_difference},
         linear::linear,
     },
@@ -125,14 +125,7 @@ impl Attention for DifferentialAttention {
     fn forward(&self, x: &Tensor, tap: &mut Tap, path: &str) -> Result<Tensor> {
         let qkv = self.rotated(self.projections.forward_offering(x, tap, path)?, 0)?; // (B,T,3D)
         let qkv = halve_queries(&qkv, self.heads)?; // (B,T,4D)
-        let y = if tap.wants(path) {
-            let (y, weights) = attention::reference_without_norms(&qkv, self.spec())?;
-            tap.offer(path, || self.difference(&weights))?;
-            y
-        } else {
-            attention::without_norms(&qkv, self.spec())?
-        };
-        self.combined(&y)
+        self.combined(&attend(&qkv, None, self.spec(), tap, path, |weights| self.difference(&weights))?)
     }
 
     fn read_next(&self, x: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use candle_core::{D, Result, Tensor};
 
 use super::{
-    Attention, Evolution, FusedAttention, KeyValueCache, TINY_WIDTH, TinyAttention, cache, check_window,
+    Attention, Evolution, FusedAttention, KeyValueCache, TINY_WIDTH, TinyAttention, attend, cache, check_window,
     projections::Projections,
 };
 use crate::nn::{
     Params, Tap,
     fused::{
-        attention::{self, AttentionSpec, rotate_from},
+        attention::{AttentionSpec, rotate_from},
         linear::linear,
         norm::rms_norm,
     },
@@ -112,25 +112,16 @@ impl GroupedQueryAttention {
     pub fn with_evolution(self, evolution: Option<Evolution>) -> Result<Self> {
         Ok(Self { projections: self.projections.with_evolution(evolution)?, ..self })
     }
+
+    fn qk_norms(&self) -> Option<[&Tensor; 2]> {
+        self.qk_norms.as_ref().map(<[Tensor; 2]>::each_ref)
+    }
 }
 
 impl Attention for GroupedQueryAttention {
     fn forward(&self, x: &Tensor, tap: &mut Tap, path: &str) -> Result<Tensor> {
         let qkv = self.projections.forward_offering(x, tap, path)?;
-        let y = if tap.wants(path) {
-            let (y, weights) = match &self.qk_norms {
-                Some([q, k]) => attention::reference(&qkv, q, k, self.spec)?,
-                None => attention::reference_without_norms(&qkv, self.spec)?,
-            };
-            tap.offer(path, || Ok(weights))?;
-            y
-        } else {
-            match &self.qk_norms {
-                Some([q, k]) => attention::attention(&qkv, q, k, self.spec)?,
-                None => attention::without_norms(&qkv, self.spec)?,
-            }
-        };
-        linear(&y, &self.wo)
+        linear(&attend(&qkv, self.qk_norms(), self.spec, tap, path, Ok)?, &self.wo)
     }
 
     fn read_next(&self, x: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
@@ -142,9 +133,9 @@ impl Attention for GroupedQueryAttention {
             let x = norm.map_or(Ok(x.clone()), |norm| rms_norm(&x, norm, s.eps))?;
             s.theta.map_or(Ok(x.clone()), |theta| rotate_from(&x, t, theta))
         };
-        let norms = self.qk_norms.as_ref();
-        let q = prepared(part(0, s.heads)?, norms.map(|n| &n[0]))?;
-        let k = prepared(part(s.heads, s.kv_heads)?, norms.map(|n| &n[1]))?;
+        let norms = self.qk_norms();
+        let q = prepared(part(0, s.heads)?, norms.map(|n| n[0]))?;
+        let k = prepared(part(s.heads, s.kv_heads)?, norms.map(|n| n[1]))?;
         let [k, v] = cache.push(&k, &part(s.heads + s.kv_heads, s.kv_heads)?)?;
         let y = cache::read(&cache::weights(&q, &k, s.window)?, &v)?; // (B,H,1,d)
         linear(&y.reshape((b, 1, s.heads * d))?, &self.wo)

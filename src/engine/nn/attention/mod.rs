@@ -23,7 +23,7 @@ pub use grouped_query::GroupedQuerySpec;
 use super::{
     Params, Tap,
     fused::{
-        attention::{AttentionSpec, ScoreBias},
+        attention::{self, AttentionSpec, ScoreBias},
         evolution::EvolutionSizes,
     },
 };
@@ -78,6 +78,23 @@ impl TinyAttention {
 fn check_window(window: Option<usize>) -> Result<()> {
     ensure!(window != Some(0), "an attention window of 0 sees nothing; use 1 or more, or none");
     Ok(())
+}
+
+/// [`attention::attend`]; where the tap wants the weights at `path`, it is offered what `offered` makes of them.
+fn attend(
+    qkv: &Tensor,
+    norms: Option<[&Tensor; 2]>,
+    spec: AttentionSpec,
+    tap: &mut Tap,
+    path: &str,
+    offered: impl FnOnce(Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    if !tap.wants(path) {
+        return attention::attend(qkv, norms, spec);
+    }
+    let (y, weights) = attention::reference(qkv, norms, spec)?;
+    tap.offer(path, || offered(weights))?;
+    Ok(y)
 }
 
 /// Causal attention from a normalised state to what is added to the residual stream.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use candle_core::{Result, Tensor};
 
-use super::{Attention, FusedAttention, KeyValueCache, TINY_WIDTH, TinyAttention, check_window};
+use super::{Attention, FusedAttention, KeyValueCache, TINY_WIDTH, TinyAttention, attend, check_window};
 use crate::nn::{
     Params, Tap,
-    fused::attention::{AttentionSpec, ScoreBias, reference_without_norms, without_norms},
+    fused::attention::{AttentionSpec, ScoreBias},
     layers::Affine,
 };
 
@@ -61,14 +61,7 @@ impl PackedAttention {
 impl Attention for PackedAttention {
     fn forward(&self, x: &Tensor, tap: &mut Tap, path: &str) -> Result<Tensor> {
         let qkv = self.qkv.forward(x)?; // (B,T,3D)
-        let y = if tap.wants(path) {
-            let (y, weights) = reference_without_norms(&qkv, self.spec)?;
-            tap.offer(path, || Ok(weights))?;
-            y
-        } else {
-            without_norms(&qkv, self.spec)?
-        };
-        self.proj.forward(&y)
+        self.proj.forward(&attend(&qkv, None, self.spec, tap, path, Ok)?)
     }
 
     fn forward_after(&self, x: &Tensor, cache: &mut KeyValueCache, bias: &mut Option<ScoreBias>) -> Result<Tensor> {

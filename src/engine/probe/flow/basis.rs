@@ -98,7 +98,7 @@ pub fn states_at(
     times: &[f64],
     options: &SolverOptions,
 ) -> Result<(ode::Trace, Vec<Tensor>, Tensor)> {
-    let solution = ode::solve_at(rhs, &input.start, 0.0, times.get(1..).unwrap_or_default(), options)?;
+    let solution = ode::solve_at(rhs, &input.start, times.get(1..).unwrap_or_default(), options)?;
     let mut states = vec![input.start.clone()];
     states.extend(solution.states.into_iter().map(|(_, y)| y));
     Ok((solution.trace, states, solution.end))

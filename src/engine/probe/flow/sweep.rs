@@ -10,13 +10,14 @@ mod solvers;
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
 use super::{FlowInput, SolveParams, linspace};
 use crate::{
-    nn::params,
+    nn::kernels::threads::lock,
     probe::{IntoPayloads, prelude::*, subject::copy_of},
+    random,
     telemetry::{Measurement, Payload},
 };
 
@@ -152,7 +153,7 @@ impl<T> RecentValues<T> {
     }
 
     fn all(&self) -> MutexGuard<'_, Vec<(u64, T)>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.all)
     }
 
     fn take(&self, question: u64) -> Option<T> {
@@ -180,7 +181,7 @@ static RECENT_POINTS: RecentValues<Points> = RecentValues::new(12);
 
 /// A hash of the arguments without the number of points that are asked for.
 fn question(args: &FlowSweepArgs) -> u64 {
-    params::hash(&format!("{:?}", FlowSweepArgs { upto: None, begin: None, ..args.clone() }))
+    random::hash(&format!("{:?}", FlowSweepArgs { upto: None, begin: None, ..args.clone() }))
 }
 
 /// A hash (FNV) of all bits of the weights, the runtime parameters and the arguments.
@@ -188,7 +189,7 @@ fn key(model: &dyn Trainable, args: &FlowSweepArgs) -> Result<u64> {
     let mut hash = question(args);
     let mut mix = |bits: u64| hash = (hash ^ bits).wrapping_mul(0x0000_0100_0000_01b3);
     for (name, var) in model.params().iter() {
-        mix(params::hash(name));
+        mix(random::hash(name));
         host::to_f32(var.as_tensor())?.into_iter().for_each(|v| mix(u64::from(v.to_bits())));
     }
     model.runtime_params().into_iter().for_each(|param| mix(param.value.to_bits()));

@@ -16,7 +16,7 @@ pub use candidates::{CandidateChoice, ChoiceError, ComparedWindows, KnownFacts, 
 pub use intervention::{Effect, EffectOptions, ForwardPass, Request, effect, request};
 pub(super) use intervention::{MatchedNull, missing_names, read_rows};
 
-use crate::{nn::params::hash, probe::prelude::*};
+use crate::{probe::prelude::*, random::hash};
 
 /// Reads a model of the same sizes with random weights, the baseline of every number here.
 fn read_random<T>(

@@ -195,15 +195,11 @@ impl Source {
                 return Ok(None);
             }
             let name = path.file_name().unwrap_or_default();
-            let folder = match path.parent() {
-                Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-                _ => PathBuf::from("."),
-            };
             let tool = Tool::named(&name.to_string_lossy());
             return Ok(tool.map(|tool| Self {
                 path: path.to_owned(),
                 tool,
-                folder,
+                folder: files::folder_of(path).to_owned(),
                 files: vec![PathBuf::from(name)],
                 notices: vec![],
             }));

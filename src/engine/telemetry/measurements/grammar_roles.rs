@@ -142,9 +142,9 @@ impl RoleCounts {
 }
 
 impl RoleAccuracy {
-    /// The answers from these features, if they were asked for.
-    pub fn by_features(&self, features: RoleFeatures, level: usize) -> Option<&RoleRepresentation> {
-        self.representations.iter().find(|r| r.features == features && r.level == level && !r.projected)
+    /// The answers from these features of the lowest level, if they were asked for.
+    pub fn by_features(&self, features: RoleFeatures) -> Option<&RoleRepresentation> {
+        self.representations.iter().find(|r| r.features == features && r.level == 0 && !r.projected)
     }
 
     /// Returns true if the roles are the tags of a treebank, none of which is deep.

@@ -8,7 +8,7 @@ use super::{Generated, Recipe, parliament, prose, theme::HARBOUR};
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
-use super::super::permutation::scramble;
+use crate::random::scramble;
 
 pub(in crate::corpus) const CORPUS: Generated = Generated {
     id: "domains",
