@@ -6,7 +6,7 @@ use std::sync::Arc;
 use candle_core::{Device, Result, Tensor, Var};
 use criterion::{Criterion, criterion_group, criterion_main};
 use orrery::nn::fused::{
-    attention::{AttentionSpec, attention, without_norms},
+    attention::{AttentionSpec, attend, attention},
     cross_entropy::head_cross_entropy,
     differential::{halve_queries, normalised_difference},
     ema::ema,
@@ -71,7 +71,7 @@ fn operations(c: &mut Criterion) {
         ("top 31 of 512", &|| top_k(&units, 31).map(|found| found.selected)),
         ("linear attention", &|| linear_attention(&v, &encoders, &decoder, LinearAttentionSpec::default())),
         ("differential attention", &|| {
-            let maps = without_norms(&halve_queries(&triple, 4)?, halved)?;
+            let maps = attend(&halve_queries(&triple, 4)?, None, halved)?;
             normalised_difference(&maps, &tau, 1e-6)
         }),
         ("synapses", &|| synaptic_attention(&units, &units, &strengths, &synapses)),

@@ -63,15 +63,22 @@ impl Sizes {
 /// Steps that are not timed before those that are.
 pub const WARM: usize = 3;
 
+/// A case at the width of its spec, with the sizes of its vocabulary, of a batch, and of a sequence in tokens.
+const fn case(
+    name: &'static str,
+    [vocab, batch, tokens]: [usize; 3],
+    spec: fn() -> ModelSpec,
+    flop: fn(&Case, &ModelSpec) -> f64,
+) -> Case {
+    Case { name, spec, width: None, vocab, batch, tokens, flop }
+}
+
 pub const CASES: &[Case] = &[
-    Case {
-        name: "fast_slow",
-        spec: || ModelSpec::FastSlow(FastSlowSpec::default()),
-        width: None,
-        vocab: 320,
-        batch: 4,
-        tokens: 256,
-        flop: |c, spec| {
+    case(
+        "fast_slow",
+        [320, 4, 256],
+        || ModelSpec::FastSlow(FastSlowSpec::default()),
+        |c, spec| {
             let ModelSpec::FastSlow(s) = spec else { return f64::NAN };
             let (d, slow) = (s.d_model, c.tokens.div_ceil(s.pool));
             let kv = s.kv_heads * (d / s.heads);
@@ -81,15 +88,12 @@ pub const CASES: &[Case] = &[
             let phi = c.linear(slow, d * d) * s.n_rounds as f64;
             fast_blocks * block(c.tokens) + slow_blocks * block(slow) + phi + c.linear(c.tokens, c.vocab * d)
         },
-    },
-    Case {
-        name: "gated_linear",
-        spec: || ModelSpec::FastSlow(gated_linear()),
-        width: None,
-        vocab: 320,
-        batch: 4,
-        tokens: 256,
-        flop: |c, spec| {
+    ),
+    case(
+        "gated_linear",
+        [320, 4, 256],
+        || ModelSpec::FastSlow(gated_linear()),
+        |c, spec| {
             // the slow path writes a state for each head of keys and reads it with each head of queries, in place of pairs
             let ModelSpec::FastSlow(s) = spec else { return f64::NAN };
             let (d, slow, width) = (s.d_model, c.tokens.div_ceil(s.pool), s.d_model / s.heads);
@@ -102,43 +106,34 @@ pub const CASES: &[Case] = &[
                 + rounds * (s.n_slow as f64 * slow_block + c.linear(slow, d * d))
                 + c.linear(c.tokens, c.vocab * d)
         },
-    },
-    Case {
-        name: "dense",
-        spec: || ModelSpec::Dense(DenseSpec::default()),
-        width: None,
-        vocab: 320,
-        batch: 4,
-        tokens: 256,
-        flop: |c, spec| {
+    ),
+    case(
+        "dense",
+        [320, 4, 256],
+        || ModelSpec::Dense(DenseSpec::default()),
+        |c, spec| {
             let ModelSpec::Dense(s) = spec else { return f64::NAN };
             let kv = s.kv_heads * (s.d_model / s.heads);
             let block = c.block(c.tokens, s.d_model, kv, 3 * s.d_model * s.hidden);
             s.layers as f64 * block + c.linear(c.tokens, c.vocab * s.d_model)
         },
-    },
-    Case {
-        name: "ode_flow",
-        spec: || ModelSpec::OdeFlow(OdeFlowSpec::default()),
-        width: None,
-        vocab: 256,
-        batch: 8,
-        tokens: 128,
-        flop: |c, spec| {
+    ),
+    case(
+        "ode_flow",
+        [256, 8, 128],
+        || ModelSpec::OdeFlow(OdeFlowSpec::default()),
+        |c, spec| {
             let ModelSpec::OdeFlow(s) = spec else { return f64::NAN };
             let layers = (s.pre + s.steps + s.post) as f64;
             layers * c.block(c.tokens, s.d_model, s.d_model, 2 * s.d_model * 4 * s.d_model)
                 + c.linear(c.tokens, c.vocab * s.d_model)
         },
-    },
-    Case {
-        name: "bdh",
-        spec: || ModelSpec::Bdh(BdhSpec::default()),
-        width: None,
-        vocab: 256,
-        batch: 8,
-        tokens: 128,
-        flop: |c, spec| {
+    ),
+    case(
+        "bdh",
+        [256, 8, 128],
+        || ModelSpec::Bdh(BdhSpec::default()),
+        |c, spec| {
             // three maps between channels and neurons; of the scores, and of what they gather, the seen
             // half; the backward pass of the scores forms their gradient and one product for both sides
             let ModelSpec::Bdh(s) = spec else { return f64::NAN };
@@ -148,62 +143,27 @@ pub const CASES: &[Case] = &[
             let gathered = pairs * (s.heads * s.d_model) as f64 * 3.0;
             s.layers as f64 * (maps + scores + gathered) + c.linear(c.tokens, c.vocab * s.d_model)
         },
-    },
-    Case {
-        name: "alibi_gpt",
-        spec: || ModelSpec::AlibiGpt(BESIDE_BDH),
-        width: None,
-        vocab: 256,
-        batch: 8,
-        tokens: 128,
-        flop: |c, _| (c.batch * c.tokens) as f64 * BESIDE_BDH.training_flops(c.vocab, c.tokens),
-    },
-    Case {
-        name: "graph_bdh",
-        spec: || ModelSpec::GraphBdh(GraphBdhSpec::default()),
-        width: None,
-        vocab: 64,
-        batch: 16,
-        tokens: 64,
-        flop: |c, spec| {
+    ),
+    case("alibi_gpt", [256, 8, 128], || ModelSpec::AlibiGpt(BESIDE_BDH), declared_flop),
+    case(
+        "graph_bdh",
+        [64, 16, 64],
+        || ModelSpec::GraphBdh(GraphBdhSpec::default()),
+        |c, spec| {
             // circuits are multiplied as square matrices; each token reads and writes every synapse
             let ModelSpec::GraphBdh(s) = spec else { return f64::NAN };
             let circuits = c.linear(c.tokens, 2 * s.neurons * s.neurons);
             let synapses = 12.0 * (c.batch * c.tokens * s.neurons * s.synapses) as f64;
             s.layers as f64 * (circuits + synapses) + c.linear(c.tokens, c.vocab * s.neurons)
         },
-    },
-    Case { name: "qk_standard", spec: || coupled_qk(QkVariant::Standard), ..COUPLED_QK },
-    Case { name: "qk_euler", spec: || coupled_qk(QkVariant::Euler), ..COUPLED_QK },
-    Case { name: "qk_hamiltonian", spec: || coupled_qk(QkVariant::Hamiltonian), ..COUPLED_QK },
-    Case { name: "qk_diff", spec: || coupled_qk(QkVariant::Diff), ..COUPLED_QK },
-    Case {
-        name: "spen",
-        spec: || ModelSpec::Spen(SpenSpec::default()),
-        width: None,
-        vocab: 256,
-        batch: 8,
-        tokens: 256,
-        flop: spen_flop,
-    },
-    Case {
-        name: "tread_gpt",
-        spec: || ModelSpec::AlibiGpt(LAST_TREAD),
-        width: None,
-        vocab: 256,
-        batch: 8,
-        tokens: 256,
-        flop: |c, _| (c.batch * c.tokens) as f64 * LAST_TREAD.training_flops(c.vocab, c.tokens),
-    },
-    Case {
-        name: "spen_wide",
-        spec: || ModelSpec::Spen(SpenSpec { layers: 2, ..SpenSpec::paper() }),
-        width: None,
-        vocab: 256,
-        batch: 2,
-        tokens: 256,
-        flop: spen_flop,
-    },
+    ),
+    case("qk_standard", [256, 8, 128], || coupled_qk(QkVariant::Standard), declared_flop),
+    case("qk_euler", [256, 8, 128], || coupled_qk(QkVariant::Euler), declared_flop),
+    case("qk_hamiltonian", [256, 8, 128], || coupled_qk(QkVariant::Hamiltonian), declared_flop),
+    case("qk_diff", [256, 8, 128], || coupled_qk(QkVariant::Diff), declared_flop),
+    case("spen", [256, 8, 256], || ModelSpec::Spen(SpenSpec::default()), declared_flop),
+    case("tread_gpt", [256, 8, 256], || ModelSpec::AlibiGpt(LAST_TREAD), declared_flop),
+    case("spen_wide", [256, 2, 256], || ModelSpec::Spen(SpenSpec { layers: 2, ..SpenSpec::paper() }), declared_flop),
 ];
 
 /// The transformer of as many parameters as the case `bdh`.
@@ -225,27 +185,18 @@ fn gated_linear() -> FastSlowSpec {
     FastSlowSpec { slow_mixer: SlowMixer::GatedLinear, ..FastSlowSpec::default() }
 }
 
-fn spen_flop(case: &Case, spec: &ModelSpec) -> f64 {
-    match spec {
-        ModelSpec::Spen(s) => (case.batch * case.tokens) as f64 * s.training_flops(case.vocab, case.tokens),
+/// The operations of a step of a model whose spec counts those of a token.
+fn declared_flop(case: &Case, spec: &ModelSpec) -> f64 {
+    let of_token = match spec {
+        ModelSpec::AlibiGpt(s) => s.training_flops(case.vocab, case.tokens),
+        ModelSpec::CoupledQk(s) => s.training_flops(case.vocab, case.tokens),
+        ModelSpec::Spen(s) => s.training_flops(case.vocab, case.tokens),
         _ => f64::NAN,
-    }
+    };
+    (case.batch * case.tokens) as f64 * of_token
 }
 
 /// The coupled query-key paper's model at the lab's sizes.
-const COUPLED_QK: Case = Case {
-    name: "qk",
-    spec: || coupled_qk(QkVariant::Standard),
-    width: None,
-    vocab: 256,
-    batch: 8,
-    tokens: 128,
-    flop: |c, spec| match spec {
-        ModelSpec::CoupledQk(s) => (c.batch * c.tokens) as f64 * s.training_flops(c.vocab, c.tokens),
-        _ => f64::NAN,
-    },
-};
-
 fn coupled_qk(variant: QkVariant) -> ModelSpec {
     ModelSpec::CoupledQk(CoupledQkSpec { variant, positions: 256, ..CoupledQkSpec::default() })
 }
@@ -392,8 +343,9 @@ fn one_step(model: &dyn Trainable, adam: &mut AdamW, batch: &Batch) -> Result<f6
     host::scalar(&loss.cross_entropy)
 }
 
-/// The median of sorted values, of which there must be at least one.
-pub fn median(sorted: &[f64]) -> f64 {
-    let n = sorted.len();
+/// The median of values, of which there must be at least one.
+pub fn median(values: &[f64]) -> f64 {
+    let (mut sorted, n) = (values.to_vec(), values.len());
+    sorted.sort_by(f64::total_cmp);
     (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0
 }

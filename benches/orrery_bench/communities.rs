@@ -86,14 +86,12 @@ fn ours(graph: &Graph, seed: u64) -> SearchTiming {
 }
 
 fn summary(found: &[SearchTiming]) -> SearchTiming {
-    let mut ms: Vec<f64> = found.iter().map(|f| f.ms).collect();
-    ms.sort_by(f64::total_cmp);
+    let ms: Vec<f64> = found.iter().map(|f| f.ms).collect();
     SearchTiming { ms: median(&ms), q: found.iter().map(|f| f.q).sum::<f64>() / found.len().max(1) as f64 }
 }
 
 /// Prints for each graph and peer the medians of both sides, their ratio and the mean modularities.
-pub fn report(args: &BenchArgs, peer: Option<(&str, &str)>) -> Result<(), Failure> {
-    let mut peer = peer.map(|(python, script)| LinePeer::start(python, script, args.threads())).transpose()?;
+pub fn report(args: &BenchArgs, mut peer: Option<LinePeer>) -> Result<(), Failure> {
     println!("one seed, two rounds, one thread; {} searches a case, in turn", args.steps);
     for (number, (name, nodes, edges)) in cases().into_iter().enumerate() {
         let failed = |e: &dyn std::fmt::Display| Failure::run(format!("{name}: {e}"));

@@ -90,9 +90,8 @@ impl Ours {
 }
 
 /// Prints for each case the median of both sides and their ratio; `--steps` texts, and so many times twenty tokens.
-pub fn report(args: &BenchArgs, peer: Option<(&str, &str)>) -> std::result::Result<(), Failure> {
+pub fn report(args: &BenchArgs, mut peer: Option<LinePeer>) -> std::result::Result<(), Failure> {
     let failed = |e: candle_core::Error| Failure::run(format!("the bench failed: {e}"));
-    let mut peer = peer.map(|(python, script)| LinePeer::start(python, script, args.threads())).transpose()?;
     let mut ours = Ours::new().map_err(failed)?;
     println!("BDH, {LAYERS} layers, D 256, 32,768 neurons in 4 heads, random weights; {} threads", args.threads());
     for (case, words) in CASES {
@@ -109,7 +108,7 @@ pub fn report(args: &BenchArgs, peer: Option<(&str, &str)>) -> std::result::Resu
                 there.extend((round > 0).then_some(found.ms));
             }
         }
-        println!("{}", line(words, case, here, there));
+        println!("{}", line(words, case, &here, &there));
     }
     if let Some(peak) = memory::peak_mib("self") {
         println!("peak {peak:.0} MiB");
@@ -118,14 +117,12 @@ pub fn report(args: &BenchArgs, peer: Option<(&str, &str)>) -> std::result::Resu
 }
 
 /// Of times in milliseconds, the peer's perhaps none.
-fn line(words: &str, case: &str, mut here: Vec<f64>, mut there: Vec<f64>) -> String {
-    here.sort_by(f64::total_cmp);
-    there.sort_by(f64::total_cmp);
+fn line(words: &str, case: &str, here: &[f64], there: &[f64]) -> String {
     let rate = |ms: f64| if case == "token" { format!(" ({:.1} tokens/s)", 1e3 / ms) } else { String::new() };
-    let ours = median(&here);
+    let ours = median(here);
     let mut line = format!("{words:<28}{ours:>9.1} ms{}", rate(ours));
     if !there.is_empty() {
-        let theirs = median(&there);
+        let theirs = median(there);
         line += &format!(", PyTorch {theirs:.1} ms{}: ratio of times {:.2}", rate(theirs), ours / theirs);
         line += &format!(", of speeds {:.2}", theirs / ours);
     }
@@ -138,11 +135,11 @@ mod tests {
 
     #[test]
     fn a_line_says_the_ratio_both_ways() {
-        let found = line("one token", "token", vec![20.0, 10.0, 30.0], vec![40.0]);
+        let found = line("one token", "token", &[20.0, 10.0, 30.0], &[40.0]);
         assert!(
             found.ends_with("(50.0 tokens/s), PyTorch 40.0 ms (25.0 tokens/s): ratio of times 0.50, of speeds 2.00"),
             "{found}"
         );
-        assert!(line("a text", "text", vec![20.0], vec![]).ends_with("20.0 ms"));
+        assert!(line("a text", "text", &[20.0], &[]).ends_with("20.0 ms"));
     }
 }

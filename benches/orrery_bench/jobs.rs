@@ -2,11 +2,11 @@
 //! turn: how well a sweep of them would use the machine.
 
 use std::{
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     time::Instant,
 };
 
-use super::{BenchArgs, case::median};
+use super::{BenchArgs, case::median, peer};
 use orrery::cli::Failure;
 
 /// The case of a run that names none.
@@ -30,10 +30,7 @@ pub fn report(args: &BenchArgs, jobs: usize) -> Result<(), Failure> {
         seconds[1].push(parallel);
     }
     ratios.sort_by(f64::total_cmp);
-    let [serial, parallel] = seconds.map(|mut all| {
-        all.sort_by(f64::total_cmp);
-        median(&all)
-    });
+    let [serial, parallel] = seconds.map(|all| median(&all));
     println!(
         "medians of {rounds} rounds: {:.2} times the pace of one after another ({:.2} .. {:.2})",
         serial / parallel,
@@ -86,9 +83,8 @@ fn reap(running: &mut Vec<Child>) -> Result<(), Failure> {
 }
 
 fn spawn(args: &BenchArgs, case: &str) -> Result<Child, Failure> {
-    let ours = std::env::current_exe().map_err(|e| Failure::run(format!("this program does not find itself: {e}")))?;
-    let mut command = Command::new(ours);
-    command.args(["--json", "--case", case, "--threads", "1", "--steps", &args.steps.to_string()]);
+    let mut command = peer::own_command(case)?;
+    command.args(["--threads", "1", "--steps", &args.steps.to_string()]);
     command.stdin(Stdio::null()).stdout(Stdio::null());
     command.spawn().map_err(|e| Failure::run(format!("a run could not be started: {e}")))
 }

@@ -29,6 +29,7 @@ mod timing;
 mod unwatched;
 
 use case::{Case, Sizes};
+use line_peer::LinePeer;
 
 #[global_allocator]
 static ALLOCATOR: Counting<mimalloc::MiMalloc> = Counting(mimalloc::MiMalloc);
@@ -151,7 +152,10 @@ fn run(args: &BenchArgs) -> Result<(), Failure> {
             return Err(Failure::usage("--steps 0 times nothing; use 1 or more"));
         }
         nn::set_threads(args.threads());
-        let peer = args.vs_torch.as_deref().and_then(|v| Some((v.first()?.as_str(), v.get(1)?.as_str())));
+        let peer = match args.vs_torch.as_deref() {
+            Some([python, script]) => Some(LinePeer::start(python, script, args.threads())?),
+            _ => None,
+        };
         return match (args.solvers, args.communities) {
             (true, _) => solvers::report(args, peer),
             (_, true) => communities::report(args, peer),

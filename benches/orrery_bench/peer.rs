@@ -32,11 +32,7 @@ impl Sides<'_> {
     /// # Errors
     /// If that fails.
     pub fn ours(&self, case: &str, sizes: Sizes) -> Result<CaseTiming, Failure> {
-        let mut command = Command::new(
-            std::env::current_exe().map_err(|e| Failure::run(format!("this program does not find itself: {e}")))?,
-        );
-        command.args(["--json", "--case", case]);
-        self.timed(command, sizes)
+        self.timed(own_command(case)?, sizes)
     }
 
     /// The same case, timed by PyTorch.
@@ -59,6 +55,17 @@ impl Sides<'_> {
         command.args(sizes.args());
         timed(command)
     }
+}
+
+/// The command by which this program times a case in a process of its own.
+///
+/// # Errors
+/// If the program does not find itself.
+pub fn own_command(case: &str) -> Result<Command, Failure> {
+    let ours = std::env::current_exe().map_err(|e| Failure::run(format!("this program does not find itself: {e}")))?;
+    let mut command = Command::new(ours);
+    command.args(["--json", "--case", case]);
+    Ok(command)
 }
 
 /// Prints for each case both medians, the ratio of the medians, the ratios of the rounds, memory, and what share of the
@@ -87,12 +94,8 @@ pub fn compare(args: &BenchArgs, cases: &[Case], python: &str, script: &str) -> 
 
 /// `machine`: its peak, GFLOP/s.
 fn tell(args: &BenchArgs, name: &str, here: &[CaseTiming], there: &[CaseTiming], machine: f64) -> Result<(), Failure> {
-    let sorted = |found: &[CaseTiming]| {
-        let mut ms: Vec<f64> = found.iter().map(|f| f.ms_median).collect();
-        ms.sort_by(f64::total_cmp);
-        ms
-    };
-    let (ours, theirs) = (median(&sorted(here)), median(&sorted(there)));
+    let middle = |found: &[CaseTiming]| median(&found.iter().map(|f| f.ms_median).collect::<Vec<_>>());
+    let (ours, theirs) = (middle(here), middle(there));
     let mut ratios: Vec<f64> = here.iter().zip(there).map(|(a, b)| a.ms_median / b.ms_median).collect();
     ratios.sort_by(f64::total_cmp);
     let (least, most) = (ratios[0], ratios[ratios.len() - 1]);

@@ -86,14 +86,11 @@ fn one(name: &str, method: Method, setting: &str) -> std::result::Result<SolveTi
 }
 
 fn middle(found: &[SolveTiming]) -> f64 {
-    let mut ms: Vec<f64> = found.iter().map(|f| f.ms).collect();
-    ms.sort_by(f64::total_cmp);
-    median(&ms)
+    median(&found.iter().map(|f| f.ms).collect::<Vec<_>>())
 }
 
 /// Prints for each field and method the medians of `args.steps` solves on each side and their ratio.
-pub fn report(args: &BenchArgs, peer: Option<(&str, &str)>) -> std::result::Result<(), Failure> {
-    let mut peer = peer.map(|(python, script)| LinePeer::start(python, script, args.threads())).transpose()?;
+pub fn report(args: &BenchArgs, mut peer: Option<LinePeer>) -> std::result::Result<(), Failure> {
     println!("{} threads, {} solves a case, in turn", args.threads(), args.steps);
     for (name, method, setting) in CASES {
         let case = format!("{name}:{method}:{setting}");

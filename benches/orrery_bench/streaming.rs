@@ -75,7 +75,6 @@ fn measure(stream: &mut dyn TextStream, lengths: &[usize], timed: usize) -> Resu
             }
         }
         read = length;
-        times.sort_by(f64::total_cmp);
         let bytes = (memory::allocations()[1] - before[1]) as f64 / times.len().max(1) as f64;
         costs.push(TokenCost { read, ns: if times.is_empty() { f64::NAN } else { median(&times) }, bytes });
     }

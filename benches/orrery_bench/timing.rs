@@ -24,6 +24,5 @@ pub fn milliseconds(f: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
         f()?;
         times.push(began.elapsed().as_secs_f64() * 1e3);
     }
-    times.sort_by(f64::total_cmp);
     Ok(median(&times))
 }

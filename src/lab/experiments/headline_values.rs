@@ -149,9 +149,6 @@ pub fn headline_points(lab: &Lab, event: &Event) -> Vec<HeadlinePoint> {
     lab.headlines.iter().flat_map(of_headline).collect()
 }
 
-/// The last step and value of a channel for each variant.
-type Newest<T> = HashMap<(usize, &'static str), (u64, T)>;
-
 /// Numbers with their labels.
 type Numbers = Vec<(String, MeasuredNumber)>;
 
@@ -159,7 +156,8 @@ type Numbers = Vec<(String, MeasuredNumber)>;
 pub struct HeadlineReader {
     headlines: &'static [Headline],
     variants: Vec<VariantInfo>,
-    scalars: Newest<f64>,
+    /// The last step and value of a channel, keyed by variant and channel.
+    scalars: HashMap<(usize, &'static str), (u64, f64)>,
     /// The last step and numbers of every measured headline, keyed by its index in the list and by variant.
     measured: HashMap<(usize, usize), (u64, Numbers)>,
 }

@@ -221,17 +221,11 @@ struct EventSummary {
     live: BTreeMap<String, Value>,
 }
 
-/// The last losses that a variant has recorded; NaN before the first.
+/// The last losses that a variant has recorded, that of held-out text with its step.
+#[derive(Default)]
 struct LastLosses {
-    train: f64,
-    held_out: f64,
-    held_out_step: Option<u64>,
-}
-
-impl Default for LastLosses {
-    fn default() -> Self {
-        Self { train: f64::NAN, held_out: f64::NAN, held_out_step: None }
-    }
+    train: Option<f64>,
+    held_out: Option<(f64, u64)>,
 }
 
 impl EventSummary {
@@ -242,8 +236,8 @@ impl EventSummary {
                 let last = self.losses.entry(stats.variant).or_default();
                 for (channel, value) in &stats.scalars {
                     match channel.as_str() {
-                        channels::LOSS_TRAIN => last.train = *value,
-                        channels::LOSS_HELD_OUT => (last.held_out, last.held_out_step) = (*value, Some(stats.step)),
+                        channels::LOSS_TRAIN => last.train = Some(*value),
+                        channels::LOSS_HELD_OUT => last.held_out = Some((*value, stats.step)),
                         _ => {}
                     }
                 }
@@ -301,12 +295,12 @@ impl EventSummary {
 /// Over the seeds of each group, in the order of the run's variants.
 fn losses(info: &RunInfo, last: &HashMap<usize, LastLosses>) -> Vec<run_table::GroupLoss> {
     let group_loss = |group: &&str| {
-        let members: Vec<usize> = (0..info.variants.len()).filter(|i| info.variants[*i].group == **group).collect();
-        let label = info.group_label(group);
-        let seeds: Vec<&LastLosses> = members.iter().filter_map(|i| last.get(i)).collect();
-        let (train, held_out): (Vec<f64>, Vec<f64>) = seeds.iter().map(|l| (l.train, l.held_out)).unzip();
-        let step = seeds.iter().filter_map(|l| l.held_out_step).max();
-        run_table::group_loss(group, label, &train, &held_out, step)
+        let members = (0..info.variants.len()).filter(|i| info.variants[*i].group == **group);
+        let seeds: Vec<&LastLosses> = members.filter_map(|i| last.get(&i)).collect();
+        let train: Vec<f64> = seeds.iter().map(|l| l.train.unwrap_or(f64::NAN)).collect();
+        let held_out: Vec<f64> = seeds.iter().map(|l| l.held_out.map_or(f64::NAN, |(loss, _)| loss)).collect();
+        let step = seeds.iter().filter_map(|l| l.held_out).map(|(_, step)| step).max();
+        run_table::group_loss(group, info.group_label(group), &train, &held_out, step)
     };
     info.groups().iter().map(group_loss).collect()
 }

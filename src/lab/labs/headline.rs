@@ -35,9 +35,9 @@ impl Headline {
         Self { id, name, unit: "", about: "", better, digits, absent: "", source }
     }
 
-    /// Another number of the kind of `base`.
-    pub const fn like(base: Self, id: &'static str, name: &'static str, source: Source) -> Self {
-        Self { id, name, source, ..base }
+    /// Another number of the same kind.
+    pub const fn like(self, id: &'static str, name: &'static str, source: Source) -> Self {
+        Self { id, name, source, ..self }
     }
 
     pub const fn unit(self, unit: &'static str) -> Self {

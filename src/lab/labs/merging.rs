@@ -120,8 +120,3 @@ impl Merging<'_> {
         })
     }
 }
-
-/// Arguments of the probe that measures every model on every text.
-pub fn texts_args(s: &MergingSettings, train: &TrainSettings, run: &RunSettings) -> TextLossesArgs {
-    TextLossesArgs { windows: run.eval_windows, window: train.window, write: s.write }
-}

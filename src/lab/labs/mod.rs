@@ -70,7 +70,7 @@ pub mod synapses;
 pub mod traces;
 pub mod trained_bdh;
 
-pub use crate::trainer::{RunSettings, TrainSettings};
+pub use crate::trainer::{ProbeSchedule, RunSettings, TrainSettings};
 
 use crate::{
     config::{self, Config, ConfigError, FileKind, Knob},

@@ -4,10 +4,7 @@
 mod headlines;
 pub mod settings;
 
-use super::{
-    bdh::Training,
-    merging::{Merging, texts_args},
-};
+use super::{bdh::Training, merging::Merging};
 use crate::{
     config::counted,
     corpus::{Source, generated::parliament::Extent},
@@ -97,7 +94,8 @@ fn probes(s: &SynapsesSettings) -> Vec<ProbeSchedule> {
         every.surprise.ask(&SurpriseArgs::default()),
     ];
     if s.merging.tune > 0 || s.variants.no_bptt {
-        let args = texts_args(&s.merging, &s.train, &s.run);
+        let (windows, window, write) = (s.run.eval_windows, s.train.window, s.merging.write);
+        let args = TextLossesArgs { windows, window, write };
         all.push(every.texts.ask(&args));
     }
     all

@@ -137,33 +137,27 @@ impl Judgement {
         });
         // an effect at a size may lie where the claim stands; the numbers along which a slope runs are not effects
         let is_of_sizes = rule.sizes.is_some();
-        let bounds = bounds.filter(|_| is_of_sizes);
-        let over_setting =
-            rule.axis().zip(padded_range(ends_of(&self.along_axis).chain(bounds))).map(|(axis, ends)| {
-                let sides = rule.sides_label(&self.along_axis).map_or(String::new(), |sides| format!(": {sides}"));
-                EffectCurve {
-                    points: &self.along_axis,
-                    setting: Some(axis),
-                    quantity: match (is_of_sizes, &rule.beside) {
-                        (true, _) => rule.statistic.label().to_owned(),
-                        (false, None) => rule.read.clone(),
-                        (false, Some(beside)) => format!("{} beside {beside}", rule.read),
-                    },
-                    ends,
-                    region: is_of_sizes.then_some(&rule.stands),
-                    label: format!("over {axis}: {}", rule.points_label(&self.along_axis)),
-                    caption: match is_of_sizes {
-                        true => {
-                            format!(
-                                "Over {axis}, each with the interval of that size alone; the largest is judged{sides}."
-                            )
-                        }
-                        false => {
-                            format!("Over {axis}, mean of the seeds with the interval of each value alone{sides}.")
-                        }
-                    },
-                }
-            });
+        let ends = padded_range(ends_of(&self.along_axis).chain(bounds.filter(|_| is_of_sizes)));
+        let over_setting = rule.axis().zip(ends).map(|(axis, ends)| {
+            let sides = rule.sides_label(&self.along_axis).map_or(String::new(), |sides| format!(": {sides}"));
+            let intervals = match is_of_sizes {
+                true => "each with the interval of that size alone; the largest is judged",
+                false => "mean of the seeds with the interval of each value alone",
+            };
+            EffectCurve {
+                points: &self.along_axis,
+                setting: Some(axis),
+                quantity: match (is_of_sizes, &rule.beside) {
+                    (true, _) => rule.statistic.label().to_owned(),
+                    (false, None) => rule.read.clone(),
+                    (false, Some(beside)) => format!("{} beside {beside}", rule.read),
+                },
+                ends,
+                region: is_of_sizes.then_some(&rule.stands),
+                label: format!("over {axis}: {}", rule.points_label(&self.along_axis)),
+                caption: format!("Over {axis}, {intervals}{sides}."),
+            }
+        });
         over_steps.into_iter().chain(over_setting).filter(|curve| curve.points.len() > 1).collect()
     }
 

@@ -15,16 +15,17 @@ pub static ALL: &[Headline] = &[
     common::LOSS,
     common::DIFFERENCE_FROM_FIRST,
     EQUIVALENCE_ERROR,
-    Headline::like(
-        EQUIVALENCE_ERROR,
-        "largest_share",
-        "largest error",
-        measured!(BdhDynamicsChecks, |m| largest(checks(m).map(|(.., share)| share))),
-    )
-    .unit("of its rounding bound")
-    .decimals(3)
-    .about("The largest share that an error has of what rounding alone could explain of that entry: at most 1 if all equivalences hold."),
-    Headline::like(EQUIVALENCE_ERROR, "agreement", "letters agreed on", measured!(BdhDynamicsWeights, agreement))
+    EQUIVALENCE_ERROR
+        .like(
+            "largest_share",
+            "largest error",
+            measured!(BdhDynamicsChecks, |m| largest(checks(m).map(|(.., share)| share))),
+        )
+        .unit("of its rounding bound")
+        .decimals(3)
+        .about("The largest share that an error has of what rounding alone could explain of that entry: at most 1 if all equivalences hold."),
+    EQUIVALENCE_ERROR
+        .like("agreement", "letters agreed on", measured!(BdhDynamicsWeights, agreement))
         .unit("")
         .better(Better::Higher)
         .decimals(3)
@@ -33,16 +34,11 @@ pub static ALL: &[Headline] = &[
 
 /// The bound is that of rounding: an error is at most 1 of it where the two sides are equal in exact numbers.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
-    LargeNumber::new(
-        "largest_share",
-        "largest error",
-        "bdh_checks",
-        Meaning::Limits {
-            below: &[(1.0 + f64::EPSILON, "equal up to rounding")],
-            otherwise: "differ by more than rounding",
-        },
-    ),
-    LargeNumber::new("agreement", "letters agreed on, no norms", "bdh_rules", Meaning::None),
+    LargeNumber::new("largest_share", "largest error", "bdh_checks").in_words(Meaning::Limits {
+        below: &[(1.0 + f64::EPSILON, "equal up to rounding")],
+        otherwise: "differ by more than rounding",
+    }),
+    LargeNumber::new("agreement", "letters agreed on, no norms", "bdh_rules"),
     large::common::LOSS,
 ];
 

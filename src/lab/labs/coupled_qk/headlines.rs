@@ -6,7 +6,8 @@ pub static ALL: &[Headline] = &[
     common::LOSS,
     common::DIFFERENCE_FROM_FIRST,
     common::ACCURACY,
-    Headline::like(common::LOSS, "label_loss", "loss on labels", Source::scalar(channels::LABELS_HELD_OUT))
+    common::LOSS
+        .like("label_loss", "loss on labels", Source::scalar(channels::LABELS_HELD_OUT))
         .about("Cross-entropy of the label on held-out sentences after fine-tuning, nats a label: ln 2 for a guess between two.")
         .absent("nothing was fine-tuned (`finetune.steps`)"),
     Headline::new("domain_gain", "told by the domain", measured!(DomainCoherence, |m| finite(m.gain())))

@@ -36,12 +36,8 @@ pub static ALL: &[Headline] = &[
 /// Below the first limit the paper calls a gate closed: its own stay within 0.01 of zero. Below the second the slow stream
 /// adds at most a tenth of what it would through a gate wide open.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
-    LargeNumber::new(
-        "gate",
-        "gate size, |tanh γ|",
-        "gate",
-        Meaning::Limits { below: &[(0.01, "closed"), (0.1, "slightly open")], otherwise: "open" },
-    ),
+    LargeNumber::new("gate", "gate size, |tanh γ|", "gate")
+        .in_words(Meaning::Limits { below: &[(0.01, "closed"), (0.1, "slightly open")], otherwise: "open" }),
     large::common::ACCURACY,
     large::common::LOSS,
 ];

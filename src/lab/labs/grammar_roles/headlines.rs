@@ -19,61 +19,60 @@ const OF_THE_GRAMMAR: &str = "roles were not measured yet, or they are those of 
 
 pub static ALL: &[Headline] = &[
     WITHIN_ACCURACY,
-    Headline::like(WITHIN_ACCURACY, "transfer", "transfer (new words)", measured!(RoleAccuracy, |m| share(m, 1)))
+    WITHIN_ACCURACY
+        .like("transfer", "transfer (new words)", measured!(RoleAccuracy, |m| share(m, 1)))
         .about("The same in sentences of the other vocabulary, whose words were never learned from; of a treebank, at the held-out words outside of its vocabulary.")
         .absent("roles were not measured yet, or no held-out word of the treebank is outside of its vocabulary"),
-    Headline::like(WITHIN_ACCURACY, "deep", "deep", measured!(RoleAccuracy, |m| share(m, 2)))
+    WITHIN_ACCURACY
+        .like("deep", "deep", measured!(RoleAccuracy, |m| share(m, 2)))
         .about("The same within the vocabulary, at the roles of relative clauses and of the verb behind them.")
         .absent(OF_THE_GRAMMAR),
-    Headline::like(
-        WITHIN_ACCURACY,
-        "majority",
-        "most common role",
-        measured!(RoleAccuracy, |m| finite(primary_representation(m)?.within.majority())),
-    )
-    .better(Better::Neither)
-    .about("The share of the words within that have the most common role: as many are right if it is named everywhere."),
-    Headline::like(WITHIN_ACCURACY, "within_traces", "within, traces alone", measured!(RoleAccuracy, within_traces))
+    WITHIN_ACCURACY
+        .like(
+            "majority",
+            "most common role",
+            measured!(RoleAccuracy, |m| finite(primary_representation(m)?.within.majority())),
+        )
+        .better(Better::Neither)
+        .about("The share of the words within that have the most common role: as many are right if it is named everywhere."),
+    WITHIN_ACCURACY
+        .like("within_traces", "within, traces alone", measured!(RoleAccuracy, within_traces))
         .about("The share within the vocabulary, read from the traces of a level alone, without the activation, by level from 0.")
         .absent("roles were not measured yet, or there are no traces"),
-    Headline::like(WITHIN_ACCURACY, "within_projected", "within, projected", measured!(RoleAccuracy, within_projected))
+    WITHIN_ACCURACY
+        .like("within_projected", "within, projected", measured!(RoleAccuracy, within_projected))
         .about("The share within the vocabulary, read from traces projected at random to half of the activation's dimensions, mean over draws.")
         .absent("no projections were read (`roles.project`)"),
-    Headline::like(
-        WITHIN_ACCURACY,
-        "within_activation",
-        "within, activation alone",
-        measured!(RoleAccuracy, |m| within_accuracy(m.by_features(RoleFeatures::Activation, 0)?)),
-    )
-    .about("The share within the vocabulary, read from the activation of the lowest level alone."),
-    Headline::like(WITHIN_ACCURACY, "transfer_at", "transfer, by role", measured!(RoleAccuracy, transfer_by_role))
+    WITHIN_ACCURACY
+        .like(
+            "within_activation",
+            "within, activation alone",
+            measured!(RoleAccuracy, |m| within_accuracy(m.by_features(RoleFeatures::Activation)?)),
+        )
+        .about("The share within the vocabulary, read from the activation of the lowest level alone."),
+    WITHIN_ACCURACY
+        .like("transfer_at", "transfer, by role", measured!(RoleAccuracy, transfer_by_role))
         .about("The share in the other vocabulary at the roles of which the paper gives it: det_agent, noun_agent, noun_patient, verb_rel.")
         .absent(OF_THE_GRAMMAR),
-    Headline::like(
-        WITHIN_ACCURACY,
-        "rank",
-        "effective rank",
-        measured!(RoleAccuracy, |m| m.ranks.first().copied().and_then(finite)),
-    )
-    .better(Better::Neither)
-    .decimals(1)
-    .about("exp of the entropy of the singular values of the lowest level's feedforward weights, mean over directions.")
-    .absent("roles were not measured yet, or nothing reads through feedforward weights"),
+    WITHIN_ACCURACY
+        .like("rank", "effective rank", measured!(RoleAccuracy, |m| m.ranks.first().copied().and_then(finite)))
+        .better(Better::Neither)
+        .decimals(1)
+        .about("exp of the entropy of the singular values of the lowest level's feedforward weights, mean over directions.")
+        .absent("roles were not measured yet, or nothing reads through feedforward weights"),
 ];
 
-/// The share that the words alone reach, without a network between them and the traces.
-const fn without_network(key: &'static str) -> Meaning {
-    Meaning::Given { reference: Reference::Variant { group: "words", key }, name: "no network" }
+/// A share beside the one that the words alone reach, without a network between them and the traces.
+const fn beside_words(key: &'static str, label: &'static str) -> LargeNumber {
+    LargeNumber::new(key, label, "role_accuracy")
+        .in_words(Meaning::Given { reference: Reference::Variant { group: "words", key }, name: "no network" })
 }
 
 /// The lab asks whether it takes a network, so that each share stands beside the one without.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
-    LargeNumber::new("within", "roles named, within", "role_accuracy", without_network("within"))
-        .measured_on("words", |payload| word_count(payload, 0)),
-    LargeNumber::new("transfer", "with new words", "role_accuracy", without_network("transfer"))
-        .measured_on("words", |payload| word_count(payload, 1)),
-    LargeNumber::new("deep", "in relative clauses", "role_accuracy", without_network("deep"))
-        .measured_on("words", |payload| word_count(payload, 2)),
+    beside_words("within", "roles named, within").measured_on("words", |payload| word_count(payload, 0)),
+    beside_words("transfer", "with new words").measured_on("words", |payload| word_count(payload, 1)),
+    beside_words("deep", "in relative clauses").measured_on("words", |payload| word_count(payload, 2)),
 ];
 
 /// The number of words over which one of [`RoleAccuracy::accuracies`] is the mean.
@@ -84,7 +83,7 @@ fn word_count(payload: &Payload, which: usize) -> Option<usize> {
 /// The representation whose answers the headline numbers count: the tags of a tagger itself, or else activation and
 /// traces of the lowest level.
 fn primary_representation(m: &RoleAccuracy) -> Option<&RoleRepresentation> {
-    let primary = m.by_features(RoleFeatures::Tags, 0).or_else(|| m.by_features(RoleFeatures::Both, 0))?;
+    let primary = m.by_features(RoleFeatures::Tags).or_else(|| m.by_features(RoleFeatures::Both))?;
     primary.finite.then_some(primary)
 }
 
@@ -108,7 +107,7 @@ fn within_traces(m: &RoleAccuracy) -> Vec<(String, MeasuredNumber)> {
 }
 
 fn within_projected(m: &RoleAccuracy) -> Option<f64> {
-    let half = m.by_features(RoleFeatures::Activation, 0)?.dims / 2;
+    let half = m.by_features(RoleFeatures::Activation)?.dims / 2;
     let is_half = |r: &&RoleRepresentation| r.projected && r.features == RoleFeatures::Traces && r.dims == half;
     let share = |of: &RoleRepresentation| within_accuracy(of).map(|share| share.value);
     let shares: Vec<f64> = m.representations.iter().filter(is_half).map(share).collect::<Option<_>>()?;

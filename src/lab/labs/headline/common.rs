@@ -9,15 +9,11 @@ pub const LOSS: Headline = Headline::new("held_out_loss", "held-out loss", Sourc
     .about("Cross-entropy of the next token on text that no update saw, nats per token.")
     .absent("no held-out loss was measured yet (`run.eval_every`)");
 
-pub const PERPLEXITY: Headline = Headline::like(
-    LOSS,
-    "perplexity",
-    "perplexity",
-    Source::Scalar { channel: channels::LOSS_HELD_OUT, value: f64::exp },
-)
-.unit("tokens")
-.decimals(3)
-.about("exp of the held-out loss: as many tokens, all as likely, would leave one as unsure.");
+pub const PERPLEXITY: Headline = LOSS
+    .like("perplexity", "perplexity", Source::Scalar { channel: channels::LOSS_HELD_OUT, value: f64::exp })
+    .unit("tokens")
+    .decimals(3)
+    .about("exp of the held-out loss: as many tokens, all as likely, would leave one as unsure.");
 
 pub const ACCURACY: Headline = Headline::new("accuracy", "accuracy", Source::scalar(channels::ACCURACY))
     .better(Better::Higher)
@@ -25,24 +21,20 @@ pub const ACCURACY: Headline = Headline::new("accuracy", "accuracy", Source::sca
     .absent("the text asks no question");
 
 /// A race's verdict: the paired difference of losses.
-pub const DIFFERENCE_FROM_FIRST: Headline = Headline::like(
-    LOSS,
-    "loss_beside_first",
-    "loss minus that of the first variant",
-    Source::DifferenceFromFirst { channel: channels::LOSS_HELD_OUT },
-)
-.about("Held-out loss minus that of the run's first variant with the same seed; over seeds with its 95% interval.")
-.absent("there is one variant, and nothing to compare it with");
+pub const DIFFERENCE_FROM_FIRST: Headline = LOSS
+    .like(
+        "loss_beside_first",
+        "loss minus that of the first variant",
+        Source::DifferenceFromFirst { channel: channels::LOSS_HELD_OUT },
+    )
+    .about("Held-out loss minus that of the run's first variant with the same seed; over seeds with its 95% interval.")
+    .absent("there is one variant, and nothing to compare it with");
 
 pub const MODULARITY: Headline = Headline::new("modularity", "Q", measured!(ModularityAtStep, |m| m.model))
     .decimals(3)
     .about("Newman's modularity of the strongest entries of G (`graph.matrix`, `graph.sign`) as a graph, at the number of edges of the settings.")
     .absent("the graph was not measured yet (`probe.graph_curve_every`)");
 
-pub const MODULARITY_REWIRED: Headline = Headline::like(
-    MODULARITY,
-    "modularity_rewired",
-    "Q, degrees kept",
-    measured!(ModularityAtStep, |m| m.degree_preserving),
-)
-.about("Modularity of the same graph with its edges rewired and every degree as it was.");
+pub const MODULARITY_REWIRED: Headline = MODULARITY
+    .like("modularity_rewired", "Q, degrees kept", measured!(ModularityAtStep, |m| m.degree_preserving))
+    .about("Modularity of the same graph with its edges rewired and every degree as it was.");

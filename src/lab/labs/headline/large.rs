@@ -84,22 +84,25 @@ pub struct ValueInContext {
     pub reference_name: &'static str,
 }
 
-impl Meaning {
+impl LargeNumber {
+    /// The headline number of a key, its name, and the view that shows it. It has no meaning in words.
+    pub const fn new(key: &'static str, label: &'static str, view: &'static str) -> Self {
+        Self { key, label, view, meaning: Meaning::None, subjects: &[], measured_on: None, verdict: None }
+    }
+
+    /// Puts its value into words by this rule.
+    pub const fn in_words(self, meaning: Meaning) -> Self {
+        Self { meaning, ..self }
+    }
+
     /// [`Meaning::ComparedTo`] another headline number.
-    pub const fn compared_to(key: &'static str, name: &'static str) -> Self {
-        Self::ComparedTo { reference: Reference::Headline(key), name }
+    pub const fn compared_to(self, key: &'static str, name: &'static str) -> Self {
+        self.in_words(Meaning::ComparedTo { reference: Reference::Headline(key), name })
     }
 
     /// [`Meaning::Given`] another headline number.
-    pub const fn given(key: &'static str, name: &'static str) -> Self {
-        Self::Given { reference: Reference::Headline(key), name }
-    }
-}
-
-impl LargeNumber {
-    /// The headline number of a key, its name, the view that shows it, and its meaning.
-    pub const fn new(key: &'static str, label: &'static str, view: &'static str, meaning: Meaning) -> Self {
-        Self { key, label, view, meaning, subjects: &[], measured_on: None, verdict: None }
+    pub const fn given(self, key: &'static str, name: &'static str) -> Self {
+        self.in_words(Meaning::Given { reference: Reference::Headline(key), name })
     }
 
     /// Names beside the label how many of these it is measured on: "16 000 edges".
@@ -180,22 +183,15 @@ pub mod common {
     use crate::telemetry::channels;
 
     /// No word fits a loss, since its size depends on the text.
-    pub const LOSS: LargeNumber = LargeNumber::new("held_out_loss", "held-out loss", "losses", Meaning::None);
+    pub const LOSS: LargeNumber = LargeNumber::new("held_out_loss", "held-out loss", "losses");
 
     /// Held-out questions are few: a guesser may be a little above or below its expected share.
-    pub const ACCURACY: LargeNumber = LargeNumber::new(
-        "accuracy",
-        "accuracy",
-        "accuracy",
-        Meaning::Given { reference: Reference::Scalar(channels::GUESS), name: "guessing" },
-    );
+    pub const ACCURACY: LargeNumber = LargeNumber::new("accuracy", "accuracy", "accuracy")
+        .in_words(Meaning::Given { reference: Reference::Scalar(channels::GUESS), name: "guessing" });
 
-    pub const DIFFERENCE_FROM_FIRST: LargeNumber = LargeNumber::new(
-        "loss_beside_first",
-        "loss minus that of the first variant",
-        "race",
-        Meaning::Sign { negative: "below the first variant", positive: "above the first variant" },
-    );
+    pub const DIFFERENCE_FROM_FIRST: LargeNumber =
+        LargeNumber::new("loss_beside_first", "loss minus that of the first variant", "race")
+            .in_words(Meaning::Sign { negative: "below the first variant", positive: "above the first variant" });
 }
 
 #[cfg(test)]

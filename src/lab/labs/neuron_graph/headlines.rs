@@ -6,66 +6,47 @@ pub static ALL: &[Headline] = &[
     common::LOSS,
     common::MODULARITY,
     common::MODULARITY_REWIRED,
-    Headline::like(
-        common::MODULARITY,
-        "modularity_beyond_nulls",
-        "Q less the highest null",
-        measured!(GraphModularity, beyond_nulls),
-    )
-    .about("At the largest number of edges measured: Q less that of the most modular of all four null models.")
-    .absent("the graph was not compared with its null models yet (`probe.graph_modularity_every`)"),
-    Headline::like(common::MODULARITY, "carrying", "neurons with an edge", measured!(ModularityAtStep, |m| m.carrying))
+    common::MODULARITY
+        .like("modularity_beyond_nulls", "Q less the highest null", measured!(GraphModularity, beyond_nulls))
+        .about("At the largest number of edges measured: Q less that of the most modular of all four null models.")
+        .absent("the graph was not compared with its null models yet (`probe.graph_modularity_every`)"),
+    common::MODULARITY
+        .like("carrying", "neurons with an edge", measured!(ModularityAtStep, |m| m.carrying))
         .about("Share of the neurons that have an edge, 0 to 1: fewer carry a graph whose edges fall on few neurons."),
     HEAVY_PAIRS,
-    Headline::like(
-        HEAVY_PAIRS,
-        "heads_not_exciting",
-        "heads without one",
-        measured!(HeadPairs, |m| m.not_exciting() as f64),
-    )
-    .decimals(0)
-    .about("Heads whose neurons act on no head with a heavy positive tail. The paper finds one of four."),
-    Headline::like(
-        common::MODULARITY,
-        "rich_club",
-        "core, by degrees",
-        measured!(CorePeriphery, CorePeriphery::rich_club_ratio),
-    )
-    .decimals(2)
-    .about("Density of edges among the tenth of the neurons with most of them, over its mean in rewired graphs of the same degrees.")
-    .absent("the graph's core was not measured yet (`probe.core_periphery_every`)"),
+    HEAVY_PAIRS
+        .like("heads_not_exciting", "heads without one", measured!(HeadPairs, |m| m.not_exciting() as f64))
+        .decimals(0)
+        .about("Heads whose neurons act on no head with a heavy positive tail. The paper finds one of four."),
+    common::MODULARITY
+        .like("rich_club", "core, by degrees", measured!(CorePeriphery, CorePeriphery::rich_club_ratio))
+        .decimals(2)
+        .about("Density of edges among the tenth of the neurons with most of them, over its mean in rewired graphs of the same degrees.")
+        .absent("the graph's core was not measured yet (`probe.core_periphery_every`)"),
 ];
 
-const HEAVY_PAIRS: Headline = Headline::like(
-    common::MODULARITY,
-    "heavy_pairs",
-    "heavy head pairs",
-    measured!(HeadPairs, |m| m.positive() as f64 / m.pairs.len().max(1) as f64),
-)
-.decimals(2)
-.about("Share of the pairs of heads between which more entries of G are large and positive than in random products. The paper finds 12 of 16.")
-.absent("the pairs of heads were not measured yet (`probe.head_pairs_every`)");
+const HEAVY_PAIRS: Headline = common::MODULARITY
+    .like(
+        "heavy_pairs",
+        "heavy head pairs",
+        measured!(HeadPairs, |m| m.positive() as f64 / m.pairs.len().max(1) as f64),
+    )
+    .decimals(2)
+    .about("Share of the pairs of heads between which more entries of G are large and positive than in random products. The paper finds 12 of 16.")
+    .absent("the pairs of heads were not measured yet (`probe.head_pairs_every`)");
 
 /// A null model is a single draw, so Q is shown beside the highest of them without a verdict; the four decide at the largest number
 /// of edges, and over seeds.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
-    LargeNumber::new(
-        "modularity",
-        "modularity Q",
-        "graph_modularity",
-        Meaning::Given {
+    LargeNumber::new("modularity", "modularity Q", "graph_modularity")
+        .in_words(Meaning::Given {
             reference: large::Reference::Measured { channel: GraphModularity::CHANNEL, read: highest_null },
             name: "highest null",
-        },
-    )
-    .measured_on("edges", |payload| ModularityAtStep::from_payload(payload).map(|m| m.edges)),
-    LargeNumber::new(
-        "modularity_beyond_nulls",
-        "Q less the highest null",
-        "graph_modularity",
-        Meaning::Sign { negative: "a null model is above Q", positive: "above all null models" },
-    )
-    .measured_on("edges", |payload| GraphModularity::from_payload(payload)?.edges.iter().copied().max()),
+        })
+        .measured_on("edges", |payload| ModularityAtStep::from_payload(payload).map(|m| m.edges)),
+    LargeNumber::new("modularity_beyond_nulls", "Q less the highest null", "graph_modularity")
+        .in_words(Meaning::Sign { negative: "a null model is above Q", positive: "above all null models" })
+        .measured_on("edges", |payload| GraphModularity::from_payload(payload)?.edges.iter().copied().max()),
     large::common::LOSS,
 ];
 

@@ -23,45 +23,33 @@ pub static ALL: &[Headline] = &[
         .about("The learned scale of the field, 0.1 before the first step: what the flow adds is multiplied by it.")
         .absent("no variant has a flow"),
     STEERED_SHARE,
-    Headline::like(
-        STEERED_SHARE,
-        "steered_minus",
-        "class − at u₀ = −1",
-        measured!(FlowSweepClass, |m| value_at(m, &m.held_out.minus, -1.0)),
-    )
-    .about("Share of the next word's probability on the class that u₀ = −1 was trained to lead to, on held-out nouns."),
-    Headline::like(
-        STEERED_SHARE,
-        "opposed_plus",
-        "class + at u₀ = −1",
-        measured!(FlowSweepClass, |m| value_at(m, &m.held_out.plus, -1.0)),
-    )
-    .better(Better::Lower)
-    .about("The share of class + at the control that was trained to lead to the other class, on the same nouns."),
-    Headline::like(
-        STEERED_SHARE,
-        "opposed_minus",
-        "class − at u₀ = +1",
-        measured!(FlowSweepClass, |m| value_at(m, &m.held_out.minus, 1.0)),
-    )
-    .better(Better::Lower)
-    .about("The share of class − at the control that was trained to lead to the other class, on the same nouns."),
-    Headline::like(
-        STEERED_SHARE,
-        "unsteered_plus",
-        "class + at u₀ = 0",
-        measured!(FlowSweepClass, |m| value_at(m, &m.held_out.plus, 0.0)),
-    )
-    .better(Better::Neither)
-    .about("The share of class + without steering, on the same nouns: what steering is compared with."),
-    Headline::like(
-        STEERED_SHARE,
-        "unsteered_minus",
-        "class − at u₀ = 0",
-        measured!(FlowSweepClass, |m| value_at(m, &m.held_out.minus, 0.0)),
-    )
-    .better(Better::Neither)
-    .about("The share of class − without steering, on the same nouns: what steering is compared with."),
+    STEERED_SHARE
+        .like(
+            "steered_minus",
+            "class − at u₀ = −1",
+            measured!(FlowSweepClass, |m| value_at(m, &m.held_out.minus, -1.0)),
+        )
+        .about("Share of the next word's probability on the class that u₀ = −1 was trained to lead to, on held-out nouns."),
+    STEERED_SHARE
+        .like("opposed_plus", "class + at u₀ = −1", measured!(FlowSweepClass, |m| value_at(m, &m.held_out.plus, -1.0)))
+        .better(Better::Lower)
+        .about("The share of class + at the control that was trained to lead to the other class, on the same nouns."),
+    STEERED_SHARE
+        .like("opposed_minus", "class − at u₀ = +1", measured!(FlowSweepClass, |m| value_at(m, &m.held_out.minus, 1.0)))
+        .better(Better::Lower)
+        .about("The share of class − at the control that was trained to lead to the other class, on the same nouns."),
+    STEERED_SHARE
+        .like("unsteered_plus", "class + at u₀ = 0", measured!(FlowSweepClass, |m| value_at(m, &m.held_out.plus, 0.0)))
+        .better(Better::Neither)
+        .about("The share of class + without steering, on the same nouns: what steering is compared with."),
+    STEERED_SHARE
+        .like(
+            "unsteered_minus",
+            "class − at u₀ = 0",
+            measured!(FlowSweepClass, |m| value_at(m, &m.held_out.minus, 0.0)),
+        )
+        .better(Better::Neither)
+        .about("The share of class − without steering, on the same nouns: what steering is compared with."),
     Headline::new("nfe", "NFE", measured!(FlowAnswer, |m| m.trace.nfe as f64))
         .unit("evaluations")
         .better(Better::Lower)
@@ -73,20 +61,13 @@ pub static ALL: &[Headline] = &[
 
 /// A class's share at the control that leads to it stands beside that at the control that leads away.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
-    LargeNumber::new(
-        "steered_plus",
-        "class + at u\u{2080} = +1",
-        "flow_sweep",
-        Meaning::given("opposed_plus", "at u\u{2080} = \u{2212}1"),
-    ),
-    LargeNumber::new(
-        "steered_minus",
-        "class \u{2212} at u\u{2080} = \u{2212}1",
-        "flow_sweep",
-        Meaning::given("opposed_minus", "at u\u{2080} = +1"),
-    ),
+    LargeNumber::new("steered_plus", "class + at u\u{2080} = +1", "flow_sweep")
+        .given("opposed_plus", "at u\u{2080} = \u{2212}1"),
+    LargeNumber::new("steered_minus", "class \u{2212} at u\u{2080} = \u{2212}1", "flow_sweep")
+        .given("opposed_minus", "at u\u{2080} = +1"),
     // it is measured by the settings of the run, while the controls of the solver act in views
-    LargeNumber::new("nfe", "NFE", "flow_solver", Meaning::Limits { below: &[], otherwise: "by the run's settings" }),
+    LargeNumber::new("nfe", "NFE", "flow_solver")
+        .in_words(Meaning::Limits { below: &[], otherwise: "by the run's settings" }),
     large::common::LOSS,
 ];
 

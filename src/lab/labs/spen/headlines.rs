@@ -7,15 +7,11 @@ pub static ALL: &[Headline] = &[
     common::PERPLEXITY,
     common::ACCURACY,
     common::DIFFERENCE_FROM_FIRST,
-    Headline::like(
-        common::LOSS,
-        "unigram_loss",
-        "loss of frequencies",
-        measured!(TokenBaselines, |m| finite(m.unigram)),
-    )
-    .better(Better::Neither)
-    .about("Cross-entropy of a predictor that knows only how often each token occurs, on the same text, nats per token.")
-    .absent("tokens were not counted"),
+    common::LOSS
+        .like("unigram_loss", "loss of frequencies", measured!(TokenBaselines, |m| finite(m.unigram)))
+        .better(Better::Neither)
+        .about("Cross-entropy of a predictor that knows only how often each token occurs, on the same text, nats per token.")
+        .absent("tokens were not counted"),
     Headline::new(
         "first_layer",
         "layer 1 at the end",

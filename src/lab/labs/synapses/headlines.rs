@@ -28,36 +28,27 @@ const LOSS_ON: Headline = Headline::new("loss_on", "loss", measured!(TextLosses,
 pub static ALL: &[Headline] = &[
     common::LOSS,
     FIRING_SHARE,
-    Headline::like(FIRING_SHARE, "firing_y", "y that fires", measured!(Activity, |m| mean(m, |l| l.trained, |s| s.y)))
+    FIRING_SHARE
+        .like("firing_y", "y that fires", measured!(Activity, |m| mean(m, |l| l.trained, |s| s.y)))
         .about("Share of the neurons of y above zero on held-out text, mean over layers, 0 to 1."),
-    Headline::like(
-        FIRING_SHARE,
-        "firing_x_random",
-        "x, random weights",
-        measured!(Activity, |m| mean(m, |l| l.random_weights, |s| s.x)),
-    )
-    .about("The share of x that fires in a model of the same sizes with random weights."),
-    Headline::like(
-        FIRING_SHARE,
-        "firing_y_random",
-        "y, random weights",
-        measured!(Activity, |m| mean(m, |l| l.random_weights, |s| s.y)),
-    )
-    .about("The share of y that fires in a model of the same sizes with random weights."),
-    Headline::like(FIRING_SHARE, "firing_change", "y, new less known", measured!(Surprise, octave_changes))
+    FIRING_SHARE
+        .like("firing_x_random", "x, random weights", measured!(Activity, |m| mean(m, |l| l.random_weights, |s| s.x)))
+        .about("The share of x that fires in a model of the same sizes with random weights."),
+    FIRING_SHARE
+        .like("firing_y_random", "y, random weights", measured!(Activity, |m| mean(m, |l| l.random_weights, |s| s.y)))
+        .about("The share of y that fires in a model of the same sizes with random weights."),
+    FIRING_SHARE
+        .like("firing_change", "y, new less known", measured!(Surprise, octave_changes))
         .about("Share of y above zero while words are new less the share when they are known, mean over layers, by octave of rotary speed: 0 turns fastest, 7 slowest.")
         .absent("new words were not read yet (`probe.surprise_every`)"),
     CONCEPT_EFFECT,
-    Headline::like(
-        CONCEPT_EFFECT,
-        "concept_effect_random",
-        "concept, random weights",
-        measured!(ConceptSearch, best_random, any_origin),
-    )
-    .better(Better::Neither)
-    .about("The largest such correlation in any model of random weights."),
+    CONCEPT_EFFECT
+        .like("concept_effect_random", "concept, random weights", measured!(ConceptSearch, best_random, any_origin))
+        .better(Better::Neither)
+        .about("The largest such correlation in any model of random weights."),
     LOSS_ON,
-    Headline::like(LOSS_ON, "translation_loss", "translation", measured!(TextLosses, TextLosses::translations))
+    LOSS_ON
+        .like("translation_loss", "translation", measured!(TextLosses, TextLosses::translations))
         .about("Held-out cross-entropy of what follows the marks of a translation, nats per token: into English and out of it over all texts, then by direction (en-fr).")
         .absent("the texts were not measured one by one (`merging.tune` is 0, `variants.no_bptt` is off), or have no \
                  translations"),
@@ -67,15 +58,11 @@ pub static ALL: &[Headline] = &[
 /// named, and the verdict of the search stands before it; shares that fire are compared with those of random weights of the
 /// same sizes on the same text.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
-    LargeNumber::new(
-        "concept_effect",
-        "concept correlation",
-        "concepts",
-        Meaning::given("concept_effect_random", "best of random weights"),
-    )
-    .decided_by(is_confirmed),
-    LargeNumber::new("firing_x", "x that fires", "activity", Meaning::compared_to("firing_x_random", "random weights")),
-    LargeNumber::new("firing_y", "y that fires", "activity", Meaning::compared_to("firing_y_random", "random weights")),
+    LargeNumber::new("concept_effect", "concept correlation", "concepts")
+        .given("concept_effect_random", "best of random weights")
+        .decided_by(is_confirmed),
+    LargeNumber::new("firing_x", "x that fires", "activity").compared_to("firing_x_random", "random weights"),
+    LargeNumber::new("firing_y", "y that fires", "activity").compared_to("firing_y_random", "random weights"),
     large::common::LOSS,
 ];
 

@@ -14,14 +14,17 @@ const REACH: Headline = Headline::new("reach", "reach", measured!(Recoverability
 
 pub static ALL: &[Headline] = &[
     REACH,
-    Headline::like(REACH, "farthest", "farthest asked", measured!(Recoverability, |m| farthest(m)))
+    REACH
+        .like("farthest", "farthest asked", measured!(Recoverability, |m| farthest(m)))
         .better(Better::Neither)
         .about("The largest k that the readers were asked for: no reach is found beyond it."),
-    Headline::like(REACH, "accuracy", "accuracy", measured!(Recoverability, accuracies))
+    REACH
+        .like("accuracy", "accuracy", measured!(Recoverability, accuracies))
         .unit("")
         .decimals(3)
         .about("Share of right answers of a reader that names the token so many steps back, 0 to 1."),
-    Headline::like(REACH, "most_common", "most common token", measured!(Recoverability, |m| m.most_common))
+    REACH
+        .like("most_common", "most common token", measured!(Recoverability, |m| m.most_common))
         .unit("")
         .better(Better::Neither)
         .decimals(3)
@@ -32,23 +35,13 @@ pub static ALL: &[Headline] = &[
 /// The reach counts only distances at which a reader beats the most common token with 95% confidence. An accuracy has no
 /// such comparison in it and is therefore shown beside that token's share.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
-    LargeNumber::new(
-        "reach",
-        "reach",
-        "recoverability",
-        Meaning::Capped {
-            reference: Reference::Headline("farthest"),
-            at_most: "or more: the farthest asked",
-            below: &[(1.0, "not even the nearest")],
-            otherwise: "recovered this far back",
-        },
-    ),
-    LargeNumber::new(
-        "accuracy@k=16",
-        "accuracy 16 back",
-        "recoverability",
-        Meaning::given("most_common", "most common"),
-    ),
+    LargeNumber::new("reach", "reach", "recoverability").in_words(Meaning::Capped {
+        reference: Reference::Headline("farthest"),
+        at_most: "or more: the farthest asked",
+        below: &[(1.0, "not even the nearest")],
+        otherwise: "recovered this far back",
+    }),
+    LargeNumber::new("accuracy@k=16", "accuracy 16 back", "recoverability").given("most_common", "most common"),
     large::common::LOSS,
 ];
 

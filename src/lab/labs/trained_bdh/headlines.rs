@@ -12,7 +12,7 @@ const NO_GRAPH: &str = "the graph was not measured yet (`probe.every`)";
 
 pub static ALL: &[Headline] = &[
     LOSS,
-    Headline::like(LOSS, "frequency_loss", "loss of frequencies", measured!(TrainedBdh, |m| m.frequency_loss))
+    LOSS.like("frequency_loss", "loss of frequencies", measured!(TrainedBdh, |m| m.frequency_loss))
         .better(Better::Neither)
         .about(
             "What guessing by the frequencies of the tokens costs on the same windows: a model that has learned \
@@ -25,12 +25,8 @@ pub static ALL: &[Headline] = &[
 /// The loss is compared with that of the tokens' frequencies on the same windows. A rewired graph is a single draw, and of
 /// the null models often the least modular, so Q is shown beside its Q without a verdict, and it is called one null.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
-    LargeNumber::new("loss", "loss", "trained_bdh", Meaning::compared_to("frequency_loss", "frequencies")),
-    LargeNumber::new(
-        "modularity",
-        "modularity Q",
-        "graph_modularity",
-        Meaning::given("modularity_rewired", "one null (same degrees)"),
-    )
-    .measured_on("edges", |payload| ModularityAtStep::from_payload(payload).map(|m| m.edges)),
+    LargeNumber::new("loss", "loss", "trained_bdh").compared_to("frequency_loss", "frequencies"),
+    LargeNumber::new("modularity", "modularity Q", "graph_modularity")
+        .given("modularity_rewired", "one null (same degrees)")
+        .measured_on("edges", |payload| ModularityAtStep::from_payload(payload).map(|m| m.edges)),
 ];
