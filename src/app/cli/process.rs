@@ -13,6 +13,11 @@ const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 /// The variable that switches backtraces of errors on; if it is unset, `RUST_BACKTRACE` decides, as for panics.
 const ERROR_BACKTRACES: &str = "RUST_LIB_BACKTRACE";
 
+/// The variable that names the folder of a Wayland desktop's socket; containers and bare servers have none.
+const RUNTIME_FOLDER: &str = "XDG_RUNTIME_DIR";
+/// The variable that switches off Mesa's layer of Vulkan for the selection of a device.
+const NO_DEVICE_SELECTION: &str = "NODEVICE_SELECT";
+
 /// Sets the allocator and the environment of the process. It must be called first in `main`, because no other thread may
 /// read the environment while it is set.
 pub fn prepare_process() {
@@ -27,9 +32,14 @@ pub fn prepare_process() {
     }
     // SAFETY: no other thread runs yet. candle's own elementwise pool spins; ours does that work.
     unsafe { std::env::set_var("CANDLE_NUM_THREADS", "1") };
-    if std::env::var_os(ERROR_BACKTRACES).is_none() {
+    let is_unset = |name: &str| std::env::var_os(name).is_none();
+    if is_unset(ERROR_BACKTRACES) {
         // SAFETY: as above. With `RUST_BACKTRACE` set for panics, candle's errors would print backtraces as well.
         unsafe { std::env::set_var(ERROR_BACKTRACES, "0") };
+    }
+    if is_unset(RUNTIME_FOLDER) && is_unset(NO_DEVICE_SELECTION) {
+        // SAFETY: as above. Mesa's layer would ask a Wayland desktop for its card, and where there is none print "error".
+        unsafe { std::env::set_var(NO_DEVICE_SELECTION, "1") };
     }
 }
 

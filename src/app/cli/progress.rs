@@ -82,7 +82,7 @@ impl RunProgress {
 
     fn begin(&mut self, info: &RunInfo) {
         self.total = info.total_steps;
-        self.names = info.variants.iter().map(|v| v.id.clone()).collect();
+        self.names = info.variant_ids();
         self.losses = vec![f64::NAN; self.names.len()];
         let models: Vec<String> = info.variants.iter().map(|v| format!("{} ({} parameters)", v.id, v.params)).collect();
         let corpus = if info.corpus.is_empty() { String::new() } else { format!("; {}", info.corpus) };

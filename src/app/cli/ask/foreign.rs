@@ -114,10 +114,7 @@ impl<'a> TypedQuestion<'a> {
                 let (run, mirror) = (figures::run_name(folder), replayed(folder, &samples, &Damage::default())?);
                 AnswerPicture { probe: name, view, out, run: &run, lab, config: &config }.draw(mirror, samples)
             }
-            _ => {
-                let ids: Vec<String> = info.variants.iter().map(|v| v.id.clone()).collect();
-                output::print(&answers(&ids, &samples, typed.csv).map_err(Failure::failed)?)
-            }
+            _ => output::print(&answers(&info.variant_ids(), &samples, typed.csv).map_err(Failure::failed)?),
         }
     }
 }
