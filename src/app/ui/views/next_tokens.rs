@@ -10,18 +10,14 @@ const SCROLL_BAR_WIDTH: f32 = 6.0;
 
 #[derive(Default)]
 pub struct NextTokens {
-    /// A text that the user typed; if it is empty, a held-out passage is read.
-    text: String,
+    /// The text is what the user typed; if it is empty, a held-out passage is read.
+    args: NextTokensArgs,
 }
 
 impl NextTokens {
-    fn args(&self) -> NextTokensArgs {
-        NextTokensArgs { text: self.text.trim_end_matches('\n').to_owned(), ..NextTokensArgs::default() }
-    }
-
     /// One measurement for each variant that answered: the one at the shown step, or the answer to the typed text.
     fn measured<'a>(&self, cx: &ViewCx<'a>) -> Vec<Measured<'a, Likely>> {
-        let is_typed = !self.text.is_empty();
+        let is_typed = !self.args.text.is_empty();
         // a program that trains the run elsewhere is asked in another view
         let is_shown = |m: &Likely| m.is_typed == is_typed || cx.is_trained_elsewhere();
         (0..cx.mirror.variants().len()).filter_map(|v| cx.measured(v, is_shown)).collect()
@@ -46,7 +42,7 @@ fn variant_ui(ui: &mut Ui, cx: &ViewCx<'_>, measured: Measured<'_, Likely>) {
 
 impl View for NextTokens {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        cx.ask::<Likely>(None, &self.args(), Freshness::OFTEN);
+        cx.ask::<Likely>(None, &self.args, Freshness::OFTEN);
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -59,7 +55,7 @@ impl View for NextTokens {
         if !cx.is_trained_elsewhere() {
             cx.controls_ui(ui, |ui, _| {
                 let hint = "a held-out passage; type a text of your own";
-                text_line(ui, &mut self.text, "text to go on from", hint)
+                text_line(ui, &mut self.args.text, "text to go on from", hint)
                     .on_hover_text("The text that is read. Every variant reads the same.");
             });
         }
@@ -70,7 +66,7 @@ impl View for NextTokens {
         if !first.sample.tokens.is_empty() {
             token_strip_ui(ui, cx.theme, &first.sample.tokens, |_| TokenMark::default());
         }
-        task_ui(ui, cx, &self.text);
+        task_ui(ui, cx, &self.args.text);
         if let Some(truth) = &first.truth {
             note_ui(ui, cx.theme, format!("the text goes on with \u{201c}{truth}\u{201d} (\u{2713})"));
         }

@@ -1,7 +1,7 @@
 //! Entropy, effective rank, share of the largest singular value and sink of the attention by layer, a line per variant.
 
 use super::paper::{self, PaperLine};
-use crate::{config::Setting, ui::views::prelude::*};
+use crate::{analysis::statistics::mean, config::Setting, ui::views::prelude::*};
 
 const PAPERS_LAB: &str = "coupled_qk";
 const GAP: f32 = 6.0;
@@ -39,13 +39,6 @@ static STATISTICS: [Statistic; 4] = [
     },
     Statistic { name: "sink", axis: "weight on token 0", heads: |l| &l.sink, uniform: |u| u.sink, paper: Vec::new },
 ];
-
-impl Statistic {
-    fn mean(&self, layer: &LayerStatistics) -> f64 {
-        let heads = (self.heads)(layer);
-        heads.iter().sum::<f64>() / heads.len() as f64
-    }
-}
 
 #[derive(Default)]
 pub struct AttentionByLayer {
@@ -86,13 +79,14 @@ impl AttentionByLayer {
 
     /// x and the statistic of one variant: by layer, or of the selected layer by step.
     fn points(&self, cx: &ViewCx<'_>, variant: usize, statistic: &Statistic) -> Vec<(u64, f64)> {
+        let of_layer = |layer: &LayerStatistics| mean((statistic.heads)(layer));
         if self.over_training {
             let place = selected_layer(cx);
             let history = cx.history::<AttentionStatistics>(variant);
-            let at = |(step, m): &(u64, &AttentionStatistics)| Some((*step, statistic.mean(m.layers.get(place)?)));
+            let at = |(step, m): &(u64, &AttentionStatistics)| Some((*step, of_layer(m.layers.get(place)?)));
             return history.iter().filter_map(at).collect();
         }
-        (0..).zip(layers(cx.newest(variant))).map(|(i, layer)| (i, statistic.mean(layer))).collect()
+        (0..).zip(layers(cx.newest(variant))).map(|(i, layer)| (i, of_layer(layer))).collect()
     }
 
     /// The selected head of every variant, as rings.
@@ -108,9 +102,12 @@ impl AttentionByLayer {
     }
 
     fn chart<'a>(&self, cx: &ViewCx<'a>, statistic: &Statistic) -> Chart<'a> {
-        let x = if self.over_training { Axis::steps().include(&[0.0]) } else { Axis::new("layer").integer_ticks() };
         let y = Axis::new(statistic.axis).include(&[0.0]);
-        let mut chart = Chart::new(statistic.name, x, y).empty(cx.empty_reason::<AttentionStatistics>(
+        let chart = match self.over_training {
+            true => cx.training_chart(statistic.name, y),
+            false => Chart::new(statistic.name, Axis::new("layer").integer_ticks(), y),
+        };
+        let mut chart = chart.empty(cx.empty_reason::<AttentionStatistics>(
             "Not measured yet. A run measures its attention at the start: press Space.",
         ));
         let all = groups(cx.mirror);
@@ -131,9 +128,7 @@ impl AttentionByLayer {
         if chart.is_empty() {
             return chart;
         }
-        if self.over_training {
-            chart.marker = cx.marker();
-        } else {
+        if !self.over_training {
             Self::head_lines(cx, &mut chart, statistic);
             let uniform = layers(cx.measured_in_focus()).iter().map(|layer| (statistic.uniform)(&layer.uniform));
             let points = by_place(&uniform.collect::<Vec<_>>());

@@ -22,8 +22,8 @@ pub struct Rules {
     machine: Option<Machine>,
     /// Time of the last round played; `None` while paused.
     playing: Option<f64>,
-    /// The result of [`Rules::longest_height`] with its width, its gap and its pixels per point.
-    longest: Option<([f32; 3], f32)>,
+    /// The result of [`Rules::longest_height`] for its width, its gap and its pixels per point.
+    longest: KeyedCache<[f32; 3], Option<f32>>,
 }
 
 impl Rules {
@@ -32,7 +32,7 @@ impl Rules {
         if self.machine.as_ref().is_some_and(|m| m.was_built_from(measured.sample)) {
             return;
         }
-        self.longest = None;
+        self.longest = KeyedCache::default();
         self.machine = match &self.machine {
             Some(old) => old.replayed_on(measured),
             None => Machine::from_weights(measured).map(|mut m| {
@@ -82,15 +82,12 @@ impl Rules {
     /// changes, because several sentences per token are laid out for it.
     fn longest_height(&mut self, ui: &Ui, machine: &Machine, measured: Measured<'_, BdhDynamicsWeights>) -> f32 {
         let room = [ui.available_width(), ui.spacing().item_spacing.y, ui.pixels_per_point()];
-        if let Some((_, height)) = self.longest.filter(|(known, _)| *known == room) {
-            return height;
-        }
-        let highest = |height: f32, words: String| height.max(sentences_height(ui, [&words]));
-        let rounds = longest_sentences(machine).into_iter().fold(0.0, highest);
-        let predictions = (0..measured.sample.tokens.len()).filter_map(|t| predictions_sentence(measured, t));
-        let height = rounds + predictions.fold(0.0, highest);
-        self.longest = Some((room, height));
-        height
+        *self.longest.at(room).get_or_insert_with(|| {
+            let highest = |height: f32, words: String| height.max(sentences_height(ui, [&words]));
+            let rounds = longest_sentences(machine).into_iter().fold(0.0, highest);
+            let predictions = (0..measured.sample.tokens.len()).filter_map(|t| predictions_sentence(measured, t));
+            rounds + predictions.fold(0.0, highest)
+        })
     }
 
     /// Makes the next step of the animation if its time has come.
@@ -181,7 +178,7 @@ impl View for Rules {
         let measured = shown_measurement::<BdhDynamicsWeights>(cx);
         match measured {
             Some(measured) => self.follow(measured),
-            None => (self.machine, self.longest) = (None, None),
+            None => (self.machine, self.longest) = (None, KeyedCache::default()),
         }
         let (Some(measured), Some(mut machine)) = (measured, self.machine.take()) else {
             self.playing = None;

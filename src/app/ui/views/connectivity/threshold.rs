@@ -47,13 +47,13 @@ impl Threshold {
     }
 
     /// Entries beyond a threshold, interpolated between the thresholds that were counted.
-    fn edges_at(histogram: &EntryHistogram, sign: Sign, beta: f64) -> Option<f64> {
+    fn edges_at(thresholds: &[f64], above: &EntriesAbove, sign: Sign, beta: f64) -> Option<f64> {
         let above = match sign {
-            Sign::Excitatory => &histogram.above.excitatory,
-            Sign::Inhibitory => &histogram.above.inhibitory,
-            Sign::Both => &histogram.above.both,
+            Sign::Excitatory => &above.excitatory,
+            Sign::Inhibitory => &above.inhibitory,
+            Sign::Both => &above.both,
         };
-        let counts = points(&histogram.threshold, above);
+        let counts = points(thresholds, above);
         let after = counts.partition_point(|p| p[0] < beta);
         let (a, b) = (counts.get(after.checked_sub(1)?)?, counts.get(after).or(counts.last())?);
         let along = if b[0] > a[0] { ((beta - a[0]) / (b[0] - a[0])).clamp(0.0, 1.0) } else { 0.0 };
@@ -97,7 +97,7 @@ impl Threshold {
             }
             if response.drag_stopped()
                 && let Some(held) = self.dragged.take()
-                && let Some(edges) = Self::edges_at(histogram, sign, held)
+                && let Some(edges) = Self::edges_at(&histogram.threshold, &histogram.above, sign, held)
             {
                 let edges = (edges.round() as i64).clamp(100, 400_000);
                 cx.set(GraphSettings::edges.name, Value::Int(edges));
@@ -140,7 +140,8 @@ impl Threshold {
     }
 
     fn summary(&self, cx: &ViewCx<'_>, histogram: &EntryHistogram) -> String {
-        let held = self.dragged.and_then(|b| Some((b, Self::edges_at(histogram, Self::sign(cx), b)?)));
+        let edges_at = |beta| Self::edges_at(&histogram.threshold, &histogram.above, Self::sign(cx), beta);
+        let held = self.dragged.and_then(|beta| Some((beta, edges_at(beta)?)));
         let (beta, edges) = held.unwrap_or((histogram.beta, histogram.edges as f64));
         let summary = shown::<NeuronGraph>(cx).and_then(|graph| graph.value.summary.as_ref());
         let carrying = summary.filter(|_| held.is_none()).map_or(String::new(), |s| {
@@ -260,25 +261,9 @@ mod tests {
 
     #[test]
     fn counts_are_read_off_between_thresholds() {
-        let nothing = || Numbers::default();
-        let above =
-            EntriesAbove { excitatory: nothing(), inhibitory: nothing(), both: vec![1000.0, 100.0, 0.0].into() };
-        let histogram = EntryHistogram {
-            entry: nothing(),
-            density: nothing(),
-            symmetric: nothing(),
-            skew: nothing(),
-            threshold: vec![0.0, 1.0, 2.0].into(),
-            above,
-            beta: 1.0,
-            edges: 100,
-            entries: 1000,
-            mean: 0.0,
-            standard_deviation: 1.0,
-            skewness: 0.0,
-            kurtosis: 3.0,
-        };
-        let at = |beta| Threshold::edges_at(&histogram, Sign::Both, beta).unwrap();
+        let (excitatory, inhibitory) = (Numbers::default(), Numbers::default());
+        let above = EntriesAbove { excitatory, inhibitory, both: vec![1000.0, 100.0, 0.0].into() };
+        let at = |beta| Threshold::edges_at(&[0.0, 1.0, 2.0], &above, Sign::Both, beta).unwrap();
         assert!((at(1.0) - 100.0).abs() < 1e-9 && (at(2.0)).abs() < 1e-9 && at(9.0).abs() < 1e-9);
         assert!(at(0.5) > 300.0 && at(0.5) < 330.0, "{}", at(0.5));
     }

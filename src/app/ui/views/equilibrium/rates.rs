@@ -144,13 +144,6 @@ impl Circle {
     fn state_position(&self, state: usize) -> Pos2 {
         self.centre + self.radius * self.direction(state)
     }
-
-    fn names(&self, painter: &Painter, theme: &Theme) {
-        for s in 0..self.states {
-            let at = self.centre + (self.radius + MARGIN - 8.0) * self.direction(s);
-            painter.text(at, Align2::CENTER_CENTER, (s + 1).to_string(), FontId::proportional(11.0), theme.secondary);
-        }
-    }
 }
 
 fn graph_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, marked: Option<Rate>) -> Response {
@@ -178,8 +171,9 @@ fn graph_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, mark
         let radius = disc_radius(*phi, largest_disc, n);
         painter.circle_stroke(circle.state_position(s), radius, Stroke::new(1.5, theme.text));
     }
-    if n <= 32 {
-        circle.names(&painter, theme);
+    for s in (0..n).filter(|_| n <= 32) {
+        let at = circle.centre + (circle.radius + MARGIN - 8.0) * circle.direction(s);
+        painter.text(at, Align2::CENTER_CENTER, (s + 1).to_string(), FontId::proportional(11.0), theme.secondary);
     }
     let near = rate_at_pointer(ui, &response, |at| nearest_edge(&edges, at).map(|edge| edge.rate));
     if let Some(edge) = edges.iter().find(|edge| near == Some(edge.rate)) {

@@ -58,13 +58,13 @@ fn class(tokens: &[String]) -> String {
     tokens.iter().map(named).collect::<Vec<_>>().join(", ")
 }
 
-fn table(claims: &[&FlowClaims]) -> Vec<TableLine> {
+fn table(measured: &[(&str, Measured<'_, FlowClaims>)]) -> Vec<TableLine> {
     let row = |name, source, figures, cell: &dyn Fn(&FlowClaims) -> String| {
-        let cells = claims.iter().map(|c| cell(c)).collect();
+        let cells = measured.iter().map(|(_, m)| cell(m.value)).collect();
         TableLine::Row(ClaimRow { name, source, claim: None, figures, cells })
     };
     let share = |name, source, claim, read: fn(&FlowClaims) -> f64| {
-        let cells = claims.iter().map(|c| percent(read(c))).collect();
+        let cells = measured.iter().map(|(_, m)| percent(read(m.value))).collect();
         TableLine::Row(ClaimRow { name, source, claim: Some(claim), figures: true, cells })
     };
     let word_share = |name, read: fn(&ClassShares) -> f64| {
@@ -100,14 +100,12 @@ fn table(claims: &[&FlowClaims]) -> Vec<TableLine> {
 
 /// Draws the table; the claim whose number was clicked.
 fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) -> Option<&'static str> {
-    let measured = measured(cx);
-    let theme = cx.theme;
-    let claims: Vec<&FlowClaims> = measured.iter().map(|(_, m)| m.value).collect();
+    let (measured, theme) = (measured(cx), cx.theme);
     // in a narrow tile the column of sources is omitted, so that the variants fit side by side
     let (n, room) = (measured.len().max(1) as f32, ui.available_width() - 12.0);
     let with_source = room >= NAME_WIDTH + SOURCE_WIDTH + GAP + n * (MIN_COLUMN_WIDTH + GAP);
     let used = NAME_WIDTH + if with_source { SOURCE_WIDTH + GAP } else { 0.0 };
-    let lines = table(&claims);
+    let lines = table(&measured);
     let longest = lines.iter().filter_map(|line| if let TableLine::Row(row) = line { Some(row) } else { None });
     let longest = longest.flat_map(|row| row.cells.iter().map(|cell| row.longest_word(ui, cell))).fold(0.0, f32::max);
     let column = ((room - used) / n - GAP).clamp(MIN_COLUMN_WIDTH, COLUMN_WIDTH).max(longest);
@@ -191,11 +189,10 @@ impl View for Claims {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let measured = measured(cx);
-        let claims: Vec<&FlowClaims> = measured.iter().map(|(_, m)| m.value).collect();
         let labels = measured.iter().map(|(label, _)| *label);
         let mut out = Table::new(["part", "what", "the source"].into_iter().chain(labels));
         let mut heading = "steering";
-        for part in table(&claims) {
+        for part in table(&measured) {
             match part {
                 TableLine::Heading(words) => heading = words,
                 TableLine::Row(row) => {

@@ -3,7 +3,7 @@
 
 use super::{
     answer::Answer,
-    pad::{MAX_CONTROL, name_of},
+    pad::{MAX_CONTROL, U_LABELS},
     settings::{FlowSettings, U, is_answered},
 };
 use crate::ui::views::prelude::*;
@@ -97,7 +97,7 @@ impl Motion {
 
     /// Draws the controls that animate one of the first `dials` dials; none if the page's link locks them all.
     pub fn ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, dials: usize) {
-        let can_move = |dim: &usize| *dim < dials && !cx.is_restricted(&[U[*dim].key]);
+        let can_move = |dim: &usize| *dim < dials && !cx.is_restricted(&[U[*dim]]);
         let Some(first) = (0..dials).find(can_move) else { return };
         if !can_move(&self.dim) {
             self.stop();
@@ -105,8 +105,8 @@ impl Motion {
         }
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
-            let dims = (0..dials).filter(can_move).map(|dim| (dim, name_of(dim)));
-            choice_box(ui, "control that moves", 44.0, name_of(self.dim), &mut self.dim, dims);
+            let dims = (0..dials).filter(can_move).map(|dim| (dim, U_LABELS[dim]));
+            choice_box(ui, "control that moves", 44.0, U_LABELS[self.dim], &mut self.dim, dims);
             let ways = [Waveform::Sine, Waveform::Sweep].map(|waveform| (waveform, waveform.label()));
             choice_box(ui, "way of moving", 64.0, self.waveform.label(), &mut self.waveform, ways);
             let period = DragValue::new(&mut self.period).range(0.5..=120.0).speed(0.1).suffix(" s");
@@ -149,7 +149,7 @@ impl Motion {
                 // The next value is asked for once the last one was answered.
                 if cx.can_ask() && is_answered(cx) {
                     let v = self.waveform.value_at((now - *since) / self.period);
-                    cx.set(U[self.dim].key, Value::Float(v));
+                    cx.set(U[self.dim], Value::Float(v));
                 }
             }
             State::Recording(recording) => {
@@ -170,7 +170,7 @@ impl Recording {
         match self.stage {
             Stage::Set => {
                 let v = waveform.value_at(self.frame as f64 / N_FRAMES as f64);
-                cx.set(U[dim].key, Value::Float(v));
+                cx.set(U[dim], Value::Float(v));
                 self.stage = Stage::Waiting { seen: 0, since: now };
             }
             Stage::Waiting { since, .. } if now - since > ANSWER_TIMEOUT || !cx.can_ask() => {

@@ -24,9 +24,8 @@ fn sheet(pad: Rect) -> Sheet {
     Sheet { rect: pad.shrink(PAD_MARGIN), bounds: Bounds { x: ends, y: ends } }
 }
 
-pub fn name_of(dim: usize) -> &'static str {
-    ["u\u{2080}", "u\u{2081}", "u\u{2082}", "u\u{2083}"].get(dim).copied().unwrap_or("u")
-}
+/// The names of the controls.
+pub const U_LABELS: [&str; 4] = ["u\u{2080}", "u\u{2081}", "u\u{2082}", "u\u{2083}"];
 
 /// The inputs, except u, on which the probability mass of the classes depends; a change of them clears what was
 /// visited.
@@ -88,7 +87,7 @@ impl Pad {
     /// Draws the pad; returns the new values of its pair if the user moved them.
     pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, u: [f64; 4], side: f32) -> Option<Point> {
         let (i, j) = self.pair;
-        let label = format!("pad of {} and {}", name_of(i), name_of(j));
+        let label = format!("pad of {} and {}", U_LABELS[i], U_LABELS[j]);
         // it is a control and no picture
         let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &label));
@@ -98,8 +97,7 @@ impl Pad {
         response.on_hover_text(format!(
             "Sets {} and {} together: drag, click, or arrow keys. Each place that was solved keeps a dot: warm where \
              class + won, cool where class \u{2212} did.",
-            name_of(i),
-            name_of(j)
+            U_LABELS[i], U_LABELS[j]
         ));
         chosen
     }
@@ -125,9 +123,9 @@ impl Pad {
         }
         let small = theme::small();
         let right = pos2(rect.right() - 3.0, at(&[0.0; 4]).y + 2.0);
-        painter.text(right, Align2::RIGHT_TOP, name_of(i), small.clone(), theme.secondary);
+        painter.text(right, Align2::RIGHT_TOP, U_LABELS[i], small.clone(), theme.secondary);
         let top = pos2(at(&[0.0; 4]).x + 4.0, rect.top() + 2.0);
-        painter.text(top, Align2::LEFT_TOP, name_of(j), small, theme.secondary);
+        painter.text(top, Align2::LEFT_TOP, U_LABELS[j], small, theme.secondary);
         let here = at(&u);
         painter.circle(here, RING_RADIUS, theme.panel, Stroke::new(RING_WIDTH, theme.accent));
         painter.circle_filled(here, 2.0, theme.accent);
@@ -136,7 +134,7 @@ impl Pad {
     }
 
     pub fn pair_ui(&mut self, ui: &mut Ui, width: f32) {
-        let pair_label = |(i, j): (usize, usize)| format!("{} and {}", name_of(i), name_of(j));
+        let pair_label = |(i, j): (usize, usize)| format!("{} and {}", U_LABELS[i], U_LABELS[j]);
         let pairs = (0..4).flat_map(|i| (i + 1..4).map(move |j| ((i, j), pair_label((i, j)))));
         choice_box(ui, "pair of the pad", width, &pair_label(self.pair), &mut self.pair, pairs)
             .on_hover_text("Which two of the controls the pad sets. The other two stay where they are.");

@@ -16,8 +16,6 @@ pub struct Paths {
     size: Vec2,
     /// The camera is fitted to the followed token alone: tokens are far apart, and each moves only a little.
     close: bool,
-    /// True if the starts are close to each other: `close`, or the playground, whose starts are close anyway.
-    near: bool,
     /// The user's choice; without one the field flows, unless the processor has to draw it.
     chosen: Option<Background>,
     background: Background,
@@ -43,7 +41,6 @@ impl Default for Paths {
             camera: Camera::default(),
             size: vec2(640.0, 400.0),
             close: true,
-            near: true,
             chosen: None,
             background: Background::Flowing,
             tau: 0.5,
@@ -139,7 +136,7 @@ impl Paths {
         self.camera.zoom(ui, &response, response.hover_pos().is_some_and(|p| sheet.contains(p)));
         let followed = followed(cx, answer, all);
         let ghost = self.ghost_paths(cx.mirror.run);
-        let frame = self.frame(sheet, followed, all, &ghost);
+        let frame = self.frame(sheet, answer, followed, all, &ghost);
         if self.has_streaks() {
             let z = self.height(all, followed);
             let flowing = self.background == Background::Flowing && !cx.still;
@@ -196,8 +193,9 @@ impl Paths {
     }
 
     /// The camera's frame, fitted to everything shown: the paths, the ghosts and the patch of the field.
-    fn frame(&self, sheet: Rect, followed: Option<usize>, all: &[Path], ghost: &[Path]) -> Frame {
-        let close = self.near && followed.is_some();
+    fn frame(&self, sheet: Rect, answer: Answer<'_>, followed: Option<usize>, all: &[Path], ghost: &[Path]) -> Frame {
+        // the starts of the playground are close to each other
+        let close = self.close && followed.is_some() && answer.planar_field().is_none();
         let fitted = |path: &&Path| !close || Some(path.token) == followed;
         let places = all.iter().chain(ghost).filter(fitted).flat_map(|p| p.places.iter().copied());
         let inner = Rect::from_min_max(sheet.min + vec2(12.0, 18.0), sheet.max - vec2(12.0, 22.0));
@@ -275,7 +273,6 @@ impl View for Paths {
         let all = answer.map(|a| paths(&a.paths)).unwrap_or_default();
         let Some(answer) = answer.filter(|_| !all.is_empty()) else { return cx.unmeasured_ui::<FlowAnswer>(ui, EMPTY) };
         self.fits = cx.answered::<FlowField>().is_some_and(|field| shares_axes(field, answer, &all));
-        self.near = self.close && answer.planar_field().is_none();
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_rect_before_wrap();
         let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(FOOTER_HEIGHT)));
@@ -320,7 +317,7 @@ impl View for Paths {
         let all = paths(&answer.paths);
         let sheet = Rect::from_min_size(Pos2::ZERO, self.size);
         let ghost = self.ghost_paths(cx.mirror.run);
-        let frame = self.frame(sheet, followed(cx, answer, &all), &all, &ghost);
+        let frame = self.frame(sheet, answer, followed(cx, answer, &all), &all, &ghost);
         let paint = |ui: &mut Ui| self.paint(ui.painter(), (sheet, &frame), cx, answer, (&all, &ghost));
         (!all.is_empty()).then(|| drawing("paths", self.size, cx.theme, paint))
     }

@@ -8,73 +8,41 @@ use crate::{
     ui::views::prelude::*,
 };
 
-/// A number that the flow is asked with: the lab's setting of this key, on the left and in the tiles alike.
-pub struct NumberSetting {
-    pub key: &'static str,
-    /// Reads the value that an answer was solved with.
-    used: fn(&FlowAnswer) -> f64,
-}
-
-/// A text that the flow is asked with.
-pub struct TextSetting {
-    pub key: &'static str,
-    /// Reads the value from the question; `None` where it is left to the probe.
-    asked: fn(&FlowArgs) -> Option<String>,
-    /// Reads the value that an answer was solved with.
-    used: fn(&FlowAnswer) -> String,
-}
-
-pub const U: [NumberSetting; 4] = [
-    NumberSetting { key: ControlSettings::u0.name, used: |a| a.control.u[0] },
-    NumberSetting { key: ControlSettings::u1.name, used: |a| a.control.u[1] },
-    NumberSetting { key: ControlSettings::u2.name, used: |a| a.control.u[2] },
-    NumberSetting { key: ControlSettings::u3.name, used: |a| a.control.u[3] },
-];
-pub const ALPHA: NumberSetting = NumberSetting { key: ControlSettings::alpha.name, used: |a| a.control.alpha };
-pub const RTOL: NumberSetting = NumberSetting { key: SolverSettings::rtol.name, used: |a| a.solver.rtol };
-pub const ATOL: NumberSetting = NumberSetting { key: SolverSettings::atol.name, used: |a| a.solver.atol };
-pub const STEPS: NumberSetting = NumberSetting { key: SolverSettings::steps.name, used: |a| a.solver.steps as f64 };
-
-pub const METHOD: TextSetting = TextSetting {
-    key: SolverSettings::method.name,
-    asked: |a| Some(a.method.id().to_owned()),
-    used: |a| a.solver.method.clone(),
-};
-pub const POLICY: TextSetting = TextSetting {
-    key: SolverSettings::policy.name,
-    asked: |a| Some(a.policy.id().to_owned()),
-    used: |a| a.solver.policy.id().to_owned(),
-};
-pub const PROMPT: TextSetting = TextSetting {
-    key: SteerSettings::prompt.name,
-    asked: |a| a.prompt.clone(),
-    used: |a| a.language().map_or(String::new(), |l| l.prompt.clone()),
-};
+/// The keys of the lab's settings that the flow is asked with, on the left and in the tiles alike.
+pub const U: [&str; 4] =
+    [ControlSettings::u0.name, ControlSettings::u1.name, ControlSettings::u2.name, ControlSettings::u3.name];
+pub const ALPHA: &str = ControlSettings::alpha.name;
+const DIALS: [&str; 5] = [U[0], U[1], U[2], U[3], ALPHA];
+pub const PROMPT: &str = SteerSettings::prompt.name;
+const METHOD: &str = SolverSettings::method.name;
+const POLICY: &str = SolverSettings::policy.name;
+const RTOL: &str = SolverSettings::rtol.name;
+const ATOL: &str = SolverSettings::atol.name;
+const STEPS: &str = SolverSettings::steps.name;
 
 /// The settings of the dials, of the prompt and of the solver.
-pub const CONTROLS: &[&str] = &[
-    U[0].key, U[1].key, U[2].key, U[3].key, ALPHA.key, PROMPT.key, METHOD.key, POLICY.key, RTOL.key, ATOL.key,
-    STEPS.key,
-];
+pub const CONTROLS: &[&str] = &[U[0], U[1], U[2], U[3], ALPHA, PROMPT, METHOD, POLICY, RTOL, ATOL, STEPS];
 /// The settings of a flow in the plane, which has two control dimensions and no prompt.
-pub const PLANE_CONTROLS: &[&str] =
-    &[U[0].key, U[1].key, ALPHA.key, FieldSettings::kind.name, METHOD.key, POLICY.key, RTOL.key, ATOL.key, STEPS.key];
+pub const PLANE_CONTROLS: &[&str] = &[U[0], U[1], ALPHA, FieldSettings::kind.name, METHOD, POLICY, RTOL, ATOL, STEPS];
 
-impl NumberSetting {
-    /// The value of the setting; on the page of another lab, the value that the answer was solved with.
-    pub fn value(&self, cx: &ViewCx<'_>) -> f64 {
-        let used = || Answer::in_focus(cx).map(|a| (self.used)(a.value)).filter(|v| v.is_finite());
-        cx.setting(self.key).and_then(|v| v.as_f64()).or_else(used).unwrap_or_default()
-    }
+/// The number that this setting has; on the page of another lab, the one that the answer was solved with.
+pub fn number_setting(cx: &ViewCx<'_>, key: &str, used: impl Fn(&FlowAnswer) -> f64) -> f64 {
+    let used = || Answer::in_focus(cx).map(|a| used(a.value)).filter(|v| v.is_finite());
+    cx.setting(key).and_then(|v| v.as_f64()).or_else(used).unwrap_or_default()
 }
 
-impl TextSetting {
-    /// The value in the question; where it is left to the probe, the value that the answer was solved with.
-    pub fn value(&self, cx: &ViewCx<'_>) -> String {
-        let asked = OdeFlowSettings::args_with_control(&cx.config_now()).and_then(|args| (self.asked)(&args));
-        let used = || Answer::in_focus(cx).map(|a| (self.used)(a.value));
-        asked.or_else(used).unwrap_or_default()
-    }
+/// A text of the question; where it is left to the probe, the one that the answer was solved with.
+pub fn text_setting(
+    cx: &ViewCx<'_>,
+    asked: impl Fn(FlowArgs) -> Option<String>,
+    used: impl Fn(&FlowAnswer) -> String,
+) -> String {
+    let asked = OdeFlowSettings::args_with_control(&cx.config_now()).and_then(asked);
+    asked.or_else(|| Answer::in_focus(cx).map(|a| used(a.value))).unwrap_or_default()
+}
+
+fn method_setting(cx: &ViewCx<'_>) -> String {
+    text_setting(cx, |args| Some(args.method.id().to_owned()), |answer| answer.solver.method.clone())
 }
 
 /// Tracks changes of the settings, for all views of the flow.
@@ -101,25 +69,21 @@ pub const REST_SECONDS: f64 = 0.3;
 
 impl FlowSettings {
     pub fn u(cx: &ViewCx<'_>) -> [f64; 4] {
-        U.map(|setting| setting.value(cx))
+        std::array::from_fn(|i| number_setting(cx, U[i], |answer| answer.control.u[i]))
     }
 
     /// True if a dial that is not locked differs from the preset.
     pub fn differs_from_preset(cx: &ViewCx<'_>) -> bool {
-        Self::dial_keys().any(|key| !cx.is_restricted(&[key]) && cx.setting(key) != cx.preset.get(key).cloned())
+        DIALS.into_iter().any(|key| !cx.is_restricted(&[key]) && cx.setting(key) != cx.preset.get(key).cloned())
     }
 
     /// Resets the dials that are not locked to the preset's values.
     pub fn reset_dials(cx: &mut ViewCx<'_>) {
-        for key in Self::dial_keys() {
+        for key in DIALS {
             if let Some(value) = cx.preset.get(key) {
                 cx.set(key, value.clone());
             }
         }
-    }
-
-    fn dial_keys() -> impl Iterator<Item = &'static str> {
-        U.iter().map(|u| u.key).chain([ALPHA.key])
     }
 
     /// The arguments of a question, including the followed token.
@@ -189,28 +153,29 @@ pub fn field_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &str) {
 pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
-        let (method, steps) = (METHOD.value(cx), STEPS.value(cx) as i64);
-        cx.setting_ui(ui, &[METHOD.key], |ui, cx| method_ui(ui, cx, &method));
+        let method = method_setting(cx);
+        cx.setting_ui(ui, &[METHOD], |ui, cx| method_ui(ui, cx, &method));
         if is_fixed(&method) {
-            cx.edit_setting_ui(ui, STEPS.key, steps, |ui, steps| {
+            let steps = number_setting(cx, STEPS, |answer| answer.solver.steps as f64) as i64;
+            cx.edit_setting_ui(ui, STEPS, steps, |ui, steps| {
                 let tip = "Steps of a solver with fixed steps. The model was trained with four of Euler's.";
                 let label = ui.label("m").id;
                 let field = DragValue::new(steps).range(1..=256).speed(0.1).update_while_editing(false);
                 ui.add(field).labelled_by(label).on_hover_text(tip)
             });
         } else {
-            cx.setting_ui(ui, &[POLICY.key], policy_ui);
+            cx.setting_ui(ui, &[POLICY], policy_ui);
         }
     });
-    if !is_fixed(&METHOD.value(cx)) {
-        let tolerances = [
-            (RTOL, "rtol", "Error that a step may make, relative to the state. Smaller takes more steps."),
-            (ATOL, "atol", "Error that a step may make where the state is near zero. Smaller takes more steps."),
-        ];
+    if !is_fixed(&method_setting(cx)) {
+        let rtol = number_setting(cx, RTOL, |answer| answer.solver.rtol);
+        let atol = number_setting(cx, ATOL, |answer| answer.solver.atol);
         ui.horizontal(|ui| {
-            for (setting, name, tip) in tolerances {
-                let value = setting.value(cx);
-                cx.edit_setting_ui(ui, setting.key, value, |ui, value| tolerance_ui(ui, value, name, tip));
+            for (key, value, name, of) in
+                [(RTOL, rtol, "rtol", ", relative to the state"), (ATOL, atol, "atol", " where the state is near zero")]
+            {
+                let tip = format!("Error that a step may make{of}. Smaller takes more steps.");
+                cx.edit_setting_ui(ui, key, value, |ui, value| tolerance_ui(ui, value, name, &tip));
             }
         });
     }
@@ -225,7 +190,7 @@ fn method_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, method: &str) {
          by the tolerances; the others take fixed ones.",
     );
     if list.changed() {
-        cx.set(METHOD.key, Value::Text(chosen.to_owned()));
+        cx.set(METHOD, Value::Text(chosen.to_owned()));
     }
 }
 
@@ -243,8 +208,10 @@ fn policy_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
             "As diffrax: the last step is cut to end at \u{3c4} = 1. The field is never asked beyond its end.",
         ),
     ];
-    if let Some(id) = choice_buttons(ui, &POLICY.value(cx).as_str(), choices) {
-        cx.set(POLICY.key, Value::Text(id.to_owned()));
+    let policy =
+        text_setting(cx, |args| Some(args.policy.id().to_owned()), |answer| answer.solver.policy.id().to_owned());
+    if let Some(id) = choice_buttons(ui, &policy.as_str(), choices) {
+        cx.set(POLICY, Value::Text(id.to_owned()));
     }
 }
 

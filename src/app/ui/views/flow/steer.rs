@@ -7,8 +7,11 @@ use super::{
     EMPTY,
     answer::{Answer, SPACE},
     motion::Motion,
-    pad::{MAX_CONTROL, Pad, control_text, name_of, round_control},
-    settings::{ALPHA, CONTROLS, FlowSettings, PLANE_CONTROLS, PROMPT, U, field_ui, keep_fresh, solver_ui},
+    pad::{MAX_CONTROL, Pad, U_LABELS, control_text, round_control},
+    settings::{
+        ALPHA, CONTROLS, FlowSettings, PLANE_CONTROLS, PROMPT, U, field_ui, keep_fresh, number_setting, solver_ui,
+        text_setting,
+    },
 };
 use crate::ui::views::prelude::*;
 
@@ -66,12 +69,12 @@ impl SteerView {
         let (i, j) = self.pad.pair;
         // a padlock beside the pad takes of its width
         let pad_ui = |ui: &mut Ui, cx: &mut ViewCx<'_>| self.pad.ui(ui, cx.theme, u, side.min(ui.available_width()));
-        if let Some([x, y]) = cx.setting_ui(ui, &[U[i].key, U[j].key], pad_ui).flatten() {
+        if let Some([x, y]) = cx.setting_ui(ui, &[U[i], U[j]], pad_ui).flatten() {
             self.motion.stop();
-            cx.set(U[i].key, Value::Float(x));
-            cx.set(U[j].key, Value::Float(y));
+            cx.set(U[i], Value::Float(x));
+            cx.set(U[j], Value::Float(y));
         }
-        if !plane && U.iter().any(|u| !cx.is_restricted(&[u.key])) {
+        if !plane && U.into_iter().any(|key| !cx.is_restricted(&[key])) {
             self.pad.pair_ui(ui, side - 8.0);
         }
     }
@@ -87,17 +90,17 @@ impl SteerView {
                 _ => UNTRAINED_TIP,
             };
             let range = -MAX_CONTROL..=MAX_CONTROL;
-            let dial_ui = |ui: &mut Ui, _: &mut ViewCx<'_>| slider_ui(ui, name_of(dim), value, range, tip);
-            if let Some(v) = cx.setting_ui(ui, &[U[dim].key], dial_ui).flatten() {
+            let dial_ui = |ui: &mut Ui, _: &mut ViewCx<'_>| slider_ui(ui, U_LABELS[dim], value, range, tip);
+            if let Some(v) = cx.setting_ui(ui, &[U[dim]], dial_ui).flatten() {
                 self.motion.stop();
-                cx.set(U[dim].key, Value::Float(v));
+                cx.set(U[dim], Value::Float(v));
             }
         }
         let tip = "Multiplies the learned \u{3b1} of the field when it is asked. 0 stops the flow, 1 is as trained.";
-        let alpha_ui =
-            |ui: &mut Ui, cx: &mut ViewCx<'_>| slider_ui(ui, "\u{3b1} \u{d7}", ALPHA.value(cx), 0.0..=4.0, tip);
-        if let Some(v) = cx.setting_ui(ui, &[ALPHA.key], alpha_ui).flatten() {
-            cx.set(ALPHA.key, Value::Float(v));
+        let alpha = number_setting(cx, ALPHA, |answer| answer.control.alpha);
+        let alpha_ui = |ui: &mut Ui, _: &mut ViewCx<'_>| slider_ui(ui, "\u{3b1} \u{d7}", alpha, 0.0..=4.0, tip);
+        if let Some(v) = cx.setting_ui(ui, &[ALPHA], alpha_ui).flatten() {
+            cx.set(ALPHA, Value::Float(v));
         }
         ui.horizontal_wrapped(|ui| {
             let touched = FlowSettings::differs_from_preset(cx);
@@ -137,9 +140,10 @@ impl SteerView {
         if is_plane(cx) {
             return;
         }
-        let shown = PROMPT.value(cx);
+        let used = |answer: &FlowAnswer| answer.language().map_or(String::new(), |l| l.prompt.clone());
+        let shown = text_setting(cx, |args| args.prompt, used);
         let mut typed = self.prompt.clone().unwrap_or_else(|| shown.clone());
-        cx.setting_ui(ui, &[PROMPT.key], |ui, cx| {
+        cx.setting_ui(ui, &[PROMPT], |ui, cx| {
             ui.horizontal(|ui| {
                 let label = ui.label("prompt").id;
                 let field = TextEdit::singleline(&mut typed).desired_width(f32::INFINITY).hint_text("The tea was");
@@ -147,7 +151,7 @@ impl SteerView {
                 // Asked when done: half a word is not a word.
                 if let Some(prompt) = settled(&response, typed, &mut self.prompt).filter(|p| p.trim() != shown) {
                     cx.selection.token = None;
-                    cx.set(PROMPT.key, Value::Text(prompt.trim().to_owned()));
+                    cx.set(PROMPT, Value::Text(prompt.trim().to_owned()));
                 }
             });
         });

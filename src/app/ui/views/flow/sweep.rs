@@ -6,10 +6,7 @@ mod kinds;
 use eframe::egui::{ProgressBar, TextStyle};
 
 use self::kinds::{CONTROL, KINDS, NFE, Needs, SweepKind, lower_charts};
-use super::{
-    answer::Answer,
-    settings::{FlowSettings, U},
-};
+use super::{answer::Answer, settings::FlowSettings};
 use crate::ui::views::prelude::*;
 
 #[derive(Default)]
@@ -178,7 +175,7 @@ impl Sweep {
         let empty = if cx.can_ask() { demand } else { (kind.empty_reason)(cx, &hint, &demand) };
         let mut chart = (kind.chart)(self.payload(self.kind), cx.theme).empty(empty);
         if chart.x.label == CONTROL {
-            let u0 = U[0].value(cx);
+            let [u0, ..] = FlowSettings::u(cx);
             chart.vertical_line(format!("u\u{2080} = {}", number::rounded(u0, 2).replace('-', "\u{2212}")), u0);
         }
         chart

@@ -77,11 +77,11 @@ impl RoleAccuracyView {
                 (RoleFeatures::Traces, "traces", cx.theme.trace_colour(1), Marker::Diamond),
                 (RoleFeatures::Both, "both", cx.theme.text, Marker::Disc),
             ] {
-                let Some(representation) = found.value.by_features(features, 0).filter(|r| r.finite) else { continue };
+                let Some(representation) = found.value.by_features(features).filter(|r| r.finite) else { continue };
                 entries.push(AccuracyEntry { label: label.to_owned(), colour, sign, counts: counts(representation) });
             }
         }
-        let tagged = cx.each_variant(|v| cx.newest::<RoleAccuracy>(v)?.value.by_features(RoleFeatures::Tags, 0));
+        let tagged = cx.each_variant(|v| cx.newest::<RoleAccuracy>(v)?.value.by_features(RoleFeatures::Tags));
         entries.extend(tagged.map(|(info, colour, representation)| AccuracyEntry {
             label: info.label.clone(),
             colour,

@@ -180,7 +180,7 @@ impl NeuronGraph {
                     }
                     // A fitted view would move under the pointer while a node is dragged, so it is fixed.
                     self.camera.pan(Vec2::ZERO, &self.motion.places, rect);
-                    self.motion.nudge(network.len());
+                    self.motion.nudge();
                 }
                 None => self.camera.pan(response.drag_delta(), &self.motion.places, rect),
             }
@@ -233,7 +233,7 @@ impl NeuronGraph {
         if pressed(Key::P) > 0
             && let Some(name) = cx.selection.neuron.filter(|name| network.node(*name).is_some())
         {
-            self.motion.toggle_pin(name, network.len());
+            self.motion.toggle_pin(name);
         }
     }
 
@@ -244,7 +244,7 @@ impl NeuronGraph {
                 Some(name) => {
                     let words = if self.motion.pinned.contains(&name) { "Let it go" } else { "Pin it here" };
                     if ui.button(format!("{words}: {} {name} (P)", network.noun())).clicked() {
-                        self.motion.toggle_pin(name, network.len());
+                        self.motion.toggle_pin(name);
                         ui.close();
                     }
                 }
@@ -253,7 +253,7 @@ impl NeuronGraph {
             if ui.add_enabled(!self.motion.pinned.is_empty(), Button::new("Let all pinned go")).clicked() {
                 self.motion.pinned.clear();
                 self.motion.held_revision += 1;
-                self.motion.nudge(network.len());
+                self.motion.nudge();
                 ui.close();
             }
             if ui.button("Fit everything in").clicked() {

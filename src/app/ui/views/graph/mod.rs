@@ -3,7 +3,7 @@
 
 use self::{
     camera::Camera,
-    motion::{LayoutDevice, Motion},
+    motion::Motion,
     network::{ColourBy, Network, NetworkCache},
     node_style::{Emphasis, Palette, SizeBy, StyleParams},
 };
@@ -115,10 +115,11 @@ impl NeuronGraph {
 
     /// Moves the layout on; true if another frame is needed.
     fn advance(&mut self, ui: &Ui, network: &Network, cx: &ViewCx<'_>) -> bool {
-        let device = LayoutDevice::new(gpu::target(ui.ctx()));
+        let adapter = gpu::target(ui.ctx()).filter(|adapter| adapter.compute);
         // A software adapter still lays large graphs out over several frames, unless this one is the last.
-        let affordable = device != LayoutDevice::SoftwareGpu || network.len() <= 4096 || gpu::is_still(ui.ctx());
-        self.motion.advance(network, device, cx.still && affordable)
+        let is_fast = adapter.is_none_or(|adapter| !adapter.software);
+        let affordable = is_fast || network.len() <= 4096 || gpu::is_still(ui.ctx());
+        self.motion.advance(network, adapter, cx.still && affordable)
     }
 }
 

@@ -13,32 +13,12 @@ use crate::{
     ui::views::prelude::*,
 };
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LayoutDevice {
-    Gpu,
-    /// A software adapter: the steps cost training its time.
-    SoftwareGpu,
-    /// No adapter that computes: steps are made here, one per frame.
-    Cpu,
-}
-
-impl LayoutDevice {
-    pub fn new(target: Option<gpu::Target>) -> Self {
-        match target {
-            Some(t) if t.compute && t.software => Self::SoftwareGpu,
-            Some(t) if t.compute => Self::Gpu,
-            _ => Self::Cpu,
-        }
-    }
-
-    /// Steps a frame.
-    fn steps_per_frame(self, nodes: usize) -> u64 {
-        match self {
-            Self::Gpu => 3,
-            Self::SoftwareGpu if nodes <= 600 => 3,
-            Self::SoftwareGpu if nodes <= 1200 => 2,
-            Self::SoftwareGpu | Self::Cpu => 1,
-        }
+/// Steps a frame on an adapter that computes, or here without one. Those on a software adapter cost training its time.
+fn steps_per_frame(adapter: Option<gpu::Target>, nodes: usize) -> u64 {
+    match adapter {
+        Some(adapter) if !adapter.software || nodes <= 600 => 3,
+        Some(_) if nodes <= 1200 => 2,
+        _ => 1,
     }
 }
 
@@ -95,13 +75,8 @@ impl Motion {
     }
 
     fn begin(&mut self, places: Vec<[f32; 2]>, schedule: Schedule) {
-        self.places.clone_from(&places);
-        self.start = Arc::new(places);
-        self.start_revision = unique();
-        self.step = 0;
-        self.known = (self.start_revision, 0);
-        self.schedule = schedule;
-        self.paused = false;
+        (self.places, self.schedule, self.step, self.paused) = (places, schedule, 0, false);
+        self.upload_places();
     }
 
     fn beside_neighbours(&self, network: &Network) -> Vec<[f32; 2]> {
@@ -134,39 +109,41 @@ impl Motion {
     }
 
     /// Raises the temperature a little after nodes were moved.
-    pub fn nudge(&mut self, nodes: usize) {
-        let nudged = Schedule::nudged(nodes, self.step);
+    pub fn nudge(&mut self) {
+        let nudged = Schedule::nudged(self.places.len(), self.step);
         if nudged.last_step() > self.schedule.last_step() {
             self.schedule = nudged;
         }
     }
 
     /// Pins a neuron, or releases it to the layout.
-    pub fn toggle_pin(&mut self, name: u32, nodes: usize) {
+    pub fn toggle_pin(&mut self, name: u32) {
         if self.pinned.remove(&name) {
-            self.nudge(nodes);
+            self.nudge();
         } else {
             self.pinned.insert(name);
         }
         self.held_revision += 1;
     }
 
-    /// Advances the layout by a frame; true if another frame is needed soon. `at_once` skips to the final step.
-    pub fn advance(&mut self, network: &Network, device: LayoutDevice, at_once: bool) -> bool {
-        if device != LayoutDevice::Cpu {
+    /// Advances the layout by a frame, on an `adapter` that computes if there is one; true if another frame is needed soon.
+    /// `at_once` skips to the final step.
+    pub fn advance(&mut self, network: &Network, adapter: Option<gpu::Target>, at_once: bool) -> bool {
+        if adapter.is_some() {
             self.listen();
         }
         let rest = self.schedule.last_step();
         if !self.paused && self.step < rest {
-            let wanted = if at_once { rest } else { (self.step + device.steps_per_frame(network.len())).min(rest) };
-            match device {
-                LayoutDevice::Cpu => self.step_on_cpu(network, wanted),
-                _ => self.step = wanted,
+            let steps = steps_per_frame(adapter, network.len());
+            let wanted = if at_once { rest } else { (self.step + steps).min(rest) };
+            match adapter {
+                Some(_) => self.step = wanted,
+                None => self.step_on_cpu(network, wanted),
             }
-        } else if device == LayoutDevice::Cpu && rest > 0 {
+        } else if adapter.is_none() && rest > 0 {
             self.place_dragged();
         }
-        let behind = device != LayoutDevice::Cpu && self.known != (self.start_revision, self.step);
+        let behind = adapter.is_some() && self.known != (self.start_revision, self.step);
         behind || !self.paused && self.step < rest
     }
 
@@ -190,7 +167,7 @@ impl Motion {
         }
     }
 
-    /// Makes positions computed on the CPU the new start of the layout, so that they are uploaded.
+    /// Makes the present positions the new start of the layout, so that they are uploaded.
     fn upload_places(&mut self) {
         self.start = Arc::new(self.places.clone());
         self.start_revision = unique();

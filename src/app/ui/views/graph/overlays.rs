@@ -9,8 +9,8 @@ use super::{
 use crate::ui::views::{painting::*, trained_bdh::take_over_ui};
 
 /// The size of the card, and the smallest canvas that has space for one.
-const CARD_SIZE: (f32, f32) = (228.0, 250.0);
-const MIN_CANVAS_SIZE: (f32, f32) = (560.0, 300.0);
+const CARD_SIZE: Vec2 = vec2(228.0, 250.0);
+const MIN_CANVAS_SIZE: Vec2 = vec2(560.0, 300.0);
 /// The strongest partners of a node that the card names.
 const MAX_PARTNERS: usize = 4;
 /// Values of a file's node that are listed; the table has all.
@@ -72,13 +72,10 @@ impl NeuronGraph {
             }
             return;
         };
-        if rect.width() < MIN_CANVAS_SIZE.0 || rect.height() < MIN_CANVAS_SIZE.1 {
+        if rect.width() < MIN_CANVAS_SIZE.x || rect.height() < MIN_CANVAS_SIZE.y {
             return;
         }
-        let place = Rect::from_min_size(
-            pos2(rect.right() - CARD_SIZE.0 - 8.0, rect.top() + 8.0),
-            vec2(CARD_SIZE.0, CARD_SIZE.1),
-        );
+        let place = Rect::from_min_size(pos2(rect.right() - CARD_SIZE.x - 8.0, rect.top() + 8.0), CARD_SIZE);
         let back = ui.painter().add(Shape::Noop);
         let inner = UiBuilder::new().max_rect(place.shrink(10.0));
         let used = ui.scope_builder(inner, |ui| {
@@ -104,7 +101,7 @@ impl NeuronGraph {
         let given = network.columns.iter().map(|c| (&c.name, c.text(node as usize))).filter(|(_, w)| !w.is_empty());
         for (name, words) in given.take(if network.file.is_some() { MAX_VALUES } else { 0 }) {
             let words = format!("{name} {words}");
-            ui.label(truncated(ui.painter(), &words, theme::small(), cx.theme.secondary, CARD_SIZE.0 - 20.0));
+            ui.label(truncated(ui.painter(), &words, theme::small(), cx.theme.secondary, CARD_SIZE.x - 20.0));
         }
         let sides: &[(bool, &str)] = match (&network.file, network.is_directed()) {
             (None, _) => &[(true, "acts on"), (false, "is acted on by")],

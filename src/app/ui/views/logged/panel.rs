@@ -19,9 +19,8 @@ pub(super) struct PanelState {
     pub(super) chart: ChartState,
     map: MapState,
     cells: MapCells,
-    /// The smallest and the largest value of `cells`, and the revision of `cells` that they belong to.
-    extent: [f32; 2],
-    extent_of: u64,
+    /// The smallest and the largest finite value of `cells`, if there is one, for its revision.
+    extent: KeyedCache<u64, Option<Option<[f64; 2]>>>,
     /// The index of the matrix shown, if there are several.
     matrix: usize,
     /// The measurement that `content` was read from.
@@ -90,13 +89,12 @@ impl PanelState {
             return;
         };
         self.cells.cache_matrix(source, &format!("{name} {}", self.matrix), view, |_| true);
-        if self.extent_of != self.cells.revision() {
-            (self.extent, self.extent_of) = (value_range(&self.cells), self.cells.revision());
-        }
-        if self.extent[0] > self.extent[1] {
+        let (cells, extent) = (&self.cells, self.extent.at(self.cells.revision()));
+        let extent = extent.get_or_insert_with(|| finite_range(cells.cells().data.iter().map(|v| f64::from(*v))));
+        let Some(extent) = extent.map(|ends| ends.map(|v| v as f32)) else {
             ui.label(RichText::new("No finite number anywhere.").color(cx.theme.secondary));
             return;
-        }
+        };
         let named = |names: &[String], i: usize| names.get(i).map_or(i.to_string(), |name| format!("{i} {name}"));
         let describe = |row: usize, col: usize| {
             let value = self.cells.label(row, col);
@@ -104,7 +102,7 @@ impl PanelState {
         };
         let [rows, cols] = [view.rows, view.cols].map(|n| n.to_string());
         let (row_label, col_label) = (axis(&matrix.row_axis, &rows), axis(&matrix.column_axis, &cols));
-        let map = MapUi::attention(name, &self.cells, colours(self.extent, cx.theme), &describe);
+        let map = MapUi::attention(name, &self.cells, colours(extent, cx.theme), &describe);
         let map = MapUi { row_label, col_label, ..map };
         map.show(ui, room.max(Vec2::splat(40.0)), cx.theme, &mut self.map);
     }
@@ -123,11 +121,6 @@ fn curves_chart<'a>(cx: &ViewCx<'_>, curves: &'a Curves, name: &str, own: Color3
     }
     chart.legend = curves.lines.len() > 1;
     chart
-}
-
-fn value_range(cells: &MapCells) -> [f32; 2] {
-    let finite = cells.cells().data.iter().copied().filter(|v| v.is_finite());
-    finite.fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)])
 }
 
 /// Colours from the smallest to the largest value; where some are negative, they diverge from 0.
@@ -165,11 +158,7 @@ fn why_empty(chart: &Chart<'_>) -> Option<String> {
 }
 
 fn points_of(data: &Data<'_>) -> impl Iterator<Item = [f64; 2]> {
-    let len = match data {
-        Data::Curve(curve) => curve.len(),
-        Data::Points(points) => points.len(),
-    };
-    (0..len).filter_map(move |i| match data {
+    (0..data.len()).filter_map(move |i| match data {
         Data::Curve(curve) => curve.point(i).map(|(step, value)| [step as f64, value]),
         Data::Points(points) => points.get(i).copied(),
     })

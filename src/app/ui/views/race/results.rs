@@ -51,7 +51,7 @@ impl Mark {
 /// The difference of a variant's held-out loss from another's over pairs of equal seeds, of the newest losses up to `step`
 /// that both have; `None` while there is no pair.
 pub fn loss_difference(mirror: &Mirror, from: &SeedGroup, of: &SeedGroup, step: u64) -> Option<SeedSummary> {
-    let newest = |v: usize| held_out_curve(mirror, v)?.point_at(step);
+    let newest = |v: usize| mirror.curve(v, channels::LOSS_HELD_OUT)?.point_at(step);
     let pairs = from.pairs_by_seed(of, mirror).into_iter().filter_map(|(a, b)| newest(a).zip(newest(b)));
     let differences: Vec<f64> = pairs.filter(|(a, b)| a.0 == b.0).map(|(a, b)| b.1 - a.1).collect();
     SeedSummary::new(&differences)
@@ -121,13 +121,10 @@ pub fn results(mirror: &Mirror, step: u64) -> Vec<Racer> {
     racers.collect()
 }
 
-fn held_out_curve(mirror: &Mirror, variant: usize) -> Option<&Curve> {
-    mirror.curve(variant, channels::LOSS_HELD_OUT)
-}
-
 /// The steps up to `step` at which all seeds were measured.
 fn marks(mirror: &Mirror, group: &SeedGroup, step: u64, tokens: usize, flops: Option<f64>) -> Vec<Mark> {
-    let curves: Option<Vec<&Curve>> = group.members.iter().map(|v| held_out_curve(mirror, *v)).collect();
+    let curves = group.members.iter().map(|v| mirror.curve(*v, channels::LOSS_HELD_OUT));
+    let curves: Option<Vec<&Curve>> = curves.collect();
     let Some((curves, first)) = curves.and_then(|c| Some((c.clone(), *c.first()?))) else { return vec![] };
     // the time that the own steps of each seed took before step `next`
     let (mut seconds, mut next) = (vec![0.0; curves.len()], 0);

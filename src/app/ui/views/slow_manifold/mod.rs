@@ -240,7 +240,9 @@ impl SlowManifold {
         let response = ui.interact(sheet.rect, ui.scope_id().with("plane"), Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "slow manifold plane"));
         let flowing = behind == Background::Flowing && !cx.still;
-        self.point(ui, &response, &sheet, field);
+        if let Some(start) = sheet.chosen_point(ui, &response, self.start(field), KEY_STEP) {
+            self.start = Some((field.source.system, start));
+        }
         self.zoom(ui, &response, &sheet, field);
         let run = self.run(field, epsilon);
         let painter = ui.painter_at(outer);
@@ -279,13 +281,6 @@ impl SlowManifold {
             let zoomed = sheet.zoomed(about, factor, &field.bounds);
             self.window = (zoomed != field.bounds).then_some((field.source.system, zoomed));
             ui.ctx().request_repaint();
-        }
-    }
-
-    /// A press or a drag starts the trajectory at the pointer; arrow keys move the start.
-    fn point(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, field: &Field) {
-        if let Some(start) = sheet.chosen_point(ui, response, self.start(field), KEY_STEP) {
-            self.start = Some((field.source.system, start));
         }
     }
 }

@@ -18,8 +18,6 @@ use crate::{
 pub struct ReadingView {
     state: ChartState,
     playhead: Playhead,
-    /// The text while the user types it.
-    typed: Option<String>,
     /// The number of tokens to generate, and the temperature, while the user drags or types them.
     write: Option<f64>,
     temperature: Option<f64>,
@@ -262,11 +260,9 @@ impl ReadingView {
     }
 }
 
-const CONTROLS: &[&str] = &[ReadingSettings::text.name, ReadingSettings::write.name, ReadingSettings::temperature.name];
-
 impl View for ReadingView {
     fn controls(&self) -> &'static [&'static str] {
-        CONTROLS
+        const { &[ReadingSettings::text.name, ReadingSettings::write.name, ReadingSettings::temperature.name] }
     }
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
@@ -283,7 +279,7 @@ impl View for ReadingView {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         cx.controls_ui(ui, |ui, cx| {
-            text_ui(ui, cx, &mut self.typed);
+            text_ui(ui, cx);
             self.write_ui(ui, cx);
         });
         let Some(shown) = ShownReading::find(cx).filter(|s| !s.tokens().is_empty()) else {

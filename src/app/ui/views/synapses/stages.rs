@@ -12,8 +12,6 @@ use crate::{
 
 /// Names and signs of the four, in the order of the run's variants.
 const STAGE_NAMES: [&str; 4] = ["base", "child A", "child B", "merged"];
-/// The names as heads of the table's columns.
-const SHORT_NAMES: [&str; 4] = ["base", "A", "B", "merged"];
 const STAGE_MARKS: [&str; 4] = ["\u{25cb}", "\u{25d0}", "\u{25d1}", "\u{25cf}"];
 /// Settings that choose a text, and those whose path takes its place: of the base and of the children.
 const TEXT_GROUPS: [(&str, &str, &[&str]); 3] = [
@@ -157,8 +155,8 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, rows: &[LossRow]) {
     grid.striped(false).show(ui, |ui| {
         let words = small_text("loss (nats)", cx.theme.secondary);
         ui.allocate_ui_with_layout(vec2(names, ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| ui.label(words));
-        for (v, short) in SHORT_NAMES.iter().enumerate() {
-            cell(ui, small_text(*short, cx.theme.series(v)));
+        for (v, name) in STAGE_NAMES.iter().enumerate() {
+            cell(ui, small_text(name.trim_start_matches("child "), cx.theme.series(v)));
         }
         ui.end_row();
         for LossRow { name, losses } in rows {
@@ -312,10 +310,9 @@ fn elide_start(ui: &Ui, name: &str, width: f32) -> String {
 }
 
 pub fn subtitle(cx: &ViewCx<'_>) -> String {
-    match (0..STAGE_NAMES.len()).filter_map(|v| cx.scheduled::<TextLosses>(v)).max_by_key(|m| m.sample.step) {
-        Some(m) => format!("step {} \u{b7} held-out loss (nats per token) \u{b7} {}", m.sample.step, m.sample.about),
-        None => "two children of one base, tuned on texts of their own, and both as one".to_owned(),
-    }
+    let newest = (0..STAGE_NAMES.len()).filter_map(|v| cx.scheduled::<TextLosses>(v)).max_by_key(|m| m.sample.step);
+    let otherwise = "two children of one base, tuned on texts of their own, and both as one";
+    sample_subtitle(newest.map(|m| m.sample), "held-out loss (nats per token)", otherwise)
 }
 
 pub fn csv(cx: &ViewCx<'_>) -> Option<String> {

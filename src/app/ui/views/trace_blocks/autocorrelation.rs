@@ -1,6 +1,6 @@
 //! The autocorrelation of a block's input, above the decay of its three traces.
 
-use super::{TRACES, block_name, block_ui};
+use super::{TRACE_NAMES, block_name, block_ui};
 use crate::{telemetry::measurements::Autocorrelation as Measured, ui::views::prelude::*};
 
 #[derive(Default)]
@@ -24,7 +24,7 @@ impl PanelView for Autocorrelation {
         let Some(block) = m.value.blocks.get(self.block).or(m.value.blocks.first()) else {
             return Panel::single(chart);
         };
-        for (trace, (words, kept)) in TRACES.into_iter().zip(&block.retention).enumerate() {
+        for (trace, (words, kept)) in TRACE_NAMES.into_iter().zip(&block.retention).enumerate() {
             let line = Line::new(format!("kept by {words}"), cx.theme.trace_colour(trace), by_place(kept));
             chart.add(line.dashed());
         }

@@ -8,10 +8,8 @@ pub use autocorrelation::Autocorrelation;
 pub use reading::TraceReadingView;
 pub use unit_usage::UnitUsage;
 
-use crate::ui::views::prelude::*;
+use crate::ui::views::{prelude::*, traces::TRACE_NAMES};
 
-/// The names of the traces in legends, fast to slow.
-const TRACES: [&str; 3] = ["fast", "medium", "slow"];
 /// The largest number of blocks that have a button each; more are a list.
 const MAX_BUTTONS: usize = 4;
 

@@ -1,7 +1,7 @@
 //! A text read by a model of traces, and its continuation: surprise or prediction error as heat under the tokens, the
 //! three traces of a block as maps over the same tokens, one row per channel and one column per token, and their lengths.
 
-use super::{TRACES, block_name, block_ui};
+use super::{TRACE_NAMES, block_name, block_ui};
 use crate::ui::{table::number_at, views::prelude::*};
 
 /// Seconds a token takes while playing.
@@ -27,7 +27,7 @@ enum TokenHeat {
 #[derive(Default)]
 pub struct TraceReadingView {
     /// The text, which is empty for a held-out passage, and the temperature.
-    raw_args: TraceReadingArgs,
+    args: TraceReadingArgs,
     block: usize,
     token_heat: TokenHeat,
     playhead: Playhead,
@@ -36,16 +36,12 @@ pub struct TraceReadingView {
 }
 
 impl TraceReadingView {
-    fn args(&self) -> TraceReadingArgs {
-        TraceReadingArgs { text: self.raw_args.text.trim_end_matches('\n').to_owned(), ..self.raw_args.clone() }
-    }
-
     /// The reading of the variant in focus with the present text and temperature, if it was measured. A program that
     /// trains the run elsewhere chooses its own text, which is shown as it is.
     fn shown_reading<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, TraceReading>> {
-        let (is_typed, is_elsewhere) = (!self.raw_args.text.is_empty(), cx.is_trained_elsewhere());
-        let temperature = self.raw_args.temperature;
-        let fits = |m: &TraceReading| is_elsewhere || m.is_typed == is_typed && m.temperature == temperature;
+        let TraceReadingArgs { text, temperature, .. } = &self.args;
+        let is_asked = |m: &TraceReading| m.is_typed != text.is_empty() && m.temperature == *temperature;
+        let fits = |m: &TraceReading| cx.is_trained_elsewhere() || is_asked(m);
         cx.measured(cx.selection.variant, fits)
     }
 
@@ -69,7 +65,7 @@ impl TraceReadingView {
 
     fn controls_ui(&mut self, ui: &mut Ui, paths: &[&str]) {
         let hint = "a held-out passage; type a text of your own";
-        text_line(ui, &mut self.raw_args.text, "text to read", hint)
+        text_line(ui, &mut self.args.text, "text to read", hint)
             .on_hover_text("The text that is read; the model then goes on by itself.");
         ui.horizontal_wrapped(|ui| {
             if !paths.is_empty() {
@@ -82,10 +78,10 @@ impl TraceReadingView {
                 .on_hover_text("\u{2212}ln p of each token, given those before it.");
             ui.separator();
             let label = ui.label("temperature").id;
-            let drag = DragValue::new(&mut self.raw_args.temperature).range(0.0..=2.0).speed(0.02).fixed_decimals(1);
+            let drag = DragValue::new(&mut self.args.temperature).range(0.0..=2.0).speed(0.02).fixed_decimals(1);
             let hover = "Of what the model writes; 0 takes the likeliest token.";
             ui.add(drag).labelled_by(label).on_hover_text(hover);
-            self.raw_args.temperature = (self.raw_args.temperature * 10.0).round() / 10.0;
+            self.args.temperature = (self.args.temperature * 10.0).round() / 10.0;
         });
     }
 
@@ -132,7 +128,7 @@ impl TraceReadingView {
     fn lengths_chart<'a>(&self, cx: &ViewCx<'a>, m: &Measured<'a, TraceReading>, cursor: usize) -> Chart<'a> {
         let mut chart = Chart::new("trace lengths", Axis::new("token"), Axis::new("length").include(&[0.0]));
         let Some(block) = self.block(m) else { return chart };
-        for (trace, (words, norms)) in TRACES.into_iter().zip(&block.norms).enumerate() {
+        for (trace, (words, norms)) in TRACE_NAMES.into_iter().zip(&block.norms).enumerate() {
             chart.add(Line::new(words, cx.theme.trace_colour(trace), by_place(norms)));
         }
         chart.marker = Some(cursor as f64);
@@ -152,8 +148,7 @@ fn background(theme: &Theme, share: f64) -> Option<Color32> {
 
 impl View for TraceReadingView {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let variant = cx.selection.variant;
-        cx.ask::<TraceReading>(Some(variant), &self.args(), Freshness::SELDOM);
+        cx.ask::<TraceReading>(Some(cx.selection.variant), &self.args, Freshness::SELDOM);
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -190,17 +185,16 @@ impl View for TraceReadingView {
         let mut clicked = if are_traces_first { None } else { self.passage_ui(ui, cx, &m, cursor) };
         let Some(block) = self.block(&m) else { return };
         let room = ui.available_height() - ui.spacing().item_spacing.y;
-        let (traces, part, sample) = (&block.traces, &block.path, m.sample);
-        let of = HeatSource { traces, part, payload: &sample.payload, tokens: &sample.tokens, cursor };
         if are_traces_first {
             let height = (room - TEXT_PEEK_HEIGHT).max(plot::MIN_PLOT_SIZE.y);
-            clicked = self.heat.ui(ui, cx.theme, height, &of);
+            clicked = self.heat.ui(ui, cx.theme, height, m.sample, block, cursor);
             clicked = self.passage_ui(ui, cx, &m, cursor).or(clicked);
             return self.select(cx, clicked);
         }
         let maps = room - (room * LENGTHS_HEIGHT_SHARE).max(plot::min_chart_height(ui.ctx()));
         let has_lengths = maps >= MIN_MAPS_HEIGHT;
-        clicked = self.heat.ui(ui, cx.theme, if has_lengths { maps } else { room.max(90.0) }, &of).or(clicked);
+        let height = if has_lengths { maps } else { room.max(90.0) };
+        clicked = self.heat.ui(ui, cx.theme, height, m.sample, block, cursor).or(clicked);
         if has_lengths {
             let size = vec2(ui.available_width(), ui.available_height());
             self.lengths_chart(cx, &m, cursor).show(ui, size, cx.theme, &mut self.lengths);
@@ -251,35 +245,32 @@ struct Heat {
     cells: [MapCells; 3],
 }
 
-/// The traces that the maps show, and where they come from.
-struct HeatSource<'a> {
-    /// `(tokens, channels)` each, fast to slow.
-    traces: &'a [Array; 3],
-    payload: &'a Arc<Payload>,
-    /// Identifies these maps among those of the payload.
-    part: &'a str,
-    tokens: &'a [String],
-    /// The token that is outlined.
-    cursor: usize,
-}
-
 impl Heat {
-    fn cache_maps(&mut self, of: &HeatSource<'_>) {
-        for ((held, array), name) in self.cells.iter_mut().zip(of.traces).zip(TRACES) {
-            let (part, &[tokens, channels]) = (format!("{}.{name}", of.part), array.shape()) else { continue };
+    fn cache_maps(&mut self, payload: &Arc<Payload>, block: &BlockReading) {
+        for ((held, array), name) in self.cells.iter_mut().zip(&block.traces).zip(TRACE_NAMES) {
+            let (part, &[tokens, channels]) = (format!("{}.{name}", block.path), array.shape()) else { continue };
             let places = (0..channels).flat_map(|channel| (0..tokens).map(move |token| token * channels + channel));
             let turned: Vec<f32> = places.map(|at| array.data().get(at).copied().unwrap_or(f32::NAN)).collect();
-            held.cache_matrix(of.payload, &part, MatrixView { rows: channels, cols: tokens, data: &turned }, |_| true);
+            held.cache_matrix(payload, &part, MatrixView { rows: channels, cols: tokens, data: &turned }, |_| true);
         }
     }
 
-    /// Fills `height`; returns the token that was clicked.
-    fn ui(&mut self, ui: &mut Ui, theme: &Theme, height: f32, of: &HeatSource<'_>) -> Option<usize> {
-        self.cache_maps(of);
+    /// Fills `height` with the traces of a block of the sample, and outlines the token at the cursor; returns the token that
+    /// was clicked.
+    fn ui(
+        &mut self,
+        ui: &mut Ui,
+        theme: &Theme,
+        height: f32,
+        sample: &Sample,
+        block: &BlockReading,
+        cursor: usize,
+    ) -> Option<usize> {
+        self.cache_maps(&sample.payload, block);
         let size = vec2(ui.available_width(), height);
         let (sheet, response, _) = canvas_ui(ui, size, Sense::click_and_drag(), "traces by token and channel");
         let each = (sheet.height() - 2.0 * GAP) / 3.0;
-        let columns = of.tokens.len().max(1);
+        let columns = sample.tokens.len().max(1);
         let map = |trace: usize| {
             let top = sheet.top() + trace as f32 * (each + GAP);
             Rect::from_min_max(pos2(sheet.left() + LEFT_MARGIN, top), pos2(sheet.right() - BAR_WIDTH, top + each))
@@ -292,13 +283,13 @@ impl Heat {
             paint_map(ui, rect, held, colours, theme, None);
             let painter = ui.painter_at(sheet);
             painter.rect_stroke(rect, 0.0, Pen::new(1.0, theme.line), StrokeKind::Outside);
-            let (name, colour) = (TRACES[trace], theme.trace_colour(trace));
+            let (name, colour) = (TRACE_NAMES[trace], theme.trace_colour(trace));
             painter.text(pos2(sheet.left(), rect.top()), Align2::LEFT_TOP, name, theme::small(), colour);
             if each >= MIN_BAR {
                 let bar = Rect::from_min_size(pos2(rect.right() + 10.0, rect.top() + 4.0), vec2(8.0, each - 8.0));
                 colour_bar(&painter, bar, colours, theme);
             }
-            let left = rect.left() + of.cursor as f32 * column;
+            let left = rect.left() + cursor as f32 * column;
             let at = Rect::from_min_max(pos2(left, rect.top()), pos2(left + column, rect.bottom()));
             painter.with_clip_rect(rect).rect_stroke(at, 0.0, Pen::new(1.0, theme.accent), StrokeKind::Outside);
         }
@@ -315,8 +306,8 @@ impl Heat {
         if let Some((trace, channel, token)) = response.hover_pos().and_then(under) {
             let words = format!(
                 "{} trace, channel {channel}, after \u{201c}{}\u{201d} ({token}): {}",
-                TRACES[trace],
-                of.tokens.get(token).map_or("", String::as_str),
+                TRACE_NAMES[trace],
+                sample.tokens.get(token).map_or("", String::as_str),
                 self.cells[trace].label(channel, token)
             );
             response.on_hover_ui_at_pointer(|ui| _ = ui.label(RichText::new(words).font(theme::numbers())));

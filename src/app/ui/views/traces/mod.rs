@@ -5,6 +5,7 @@ mod trace_decay;
 mod trace_strips;
 mod word_swap;
 
+pub(super) use sentence::TRACE_NAMES;
 pub use trace_decay::TraceDecay;
 pub use trace_strips::TraceStrips;
 pub use word_swap::WordSwap;

@@ -152,11 +152,9 @@ fn explain(response: Response, s: &Sentence, word: usize, cursor: usize) {
     response.on_hover_text_at_pointer(words);
 }
 
-const CONTROLS: &[&str] = &[TraceSettings::sentence.name];
-
 impl View for TraceStrips {
     fn controls(&self) -> &'static [&'static str] {
-        CONTROLS
+        const { &[TraceSettings::sentence.name] }
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

@@ -14,7 +14,6 @@ use crate::{
 #[derive(Default)]
 pub struct Intervention {
     chart: ChartState,
-    typed: Option<String>,
     /// The names of neurons or synapses while they are typed.
     names: Option<String>,
 }
@@ -78,7 +77,7 @@ fn settings(cx: &ViewCx<'_>) -> Option<TrainedBdhSettings> {
 impl Intervention {
     /// The controls of the intervention, laid out as one sentence.
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        text_ui(ui, cx, &mut self.typed);
+        text_ui(ui, cx);
         let Ok(target) = cx.config.value(ChangeSettings::target) else { return };
         let names = match target {
             TargetKind::Neurons => ChangeSettings::neurons,
@@ -159,17 +158,17 @@ impl Intervention {
     }
 }
 
-const CONTROLS: &[&str] = &[
-    ReadingSettings::text.name,
-    ChangeSettings::target.name,
-    ChangeSettings::neurons.name,
-    ChangeSettings::synapses.name,
-    ChangeSettings::action.name,
-];
-
 impl View for Intervention {
     fn controls(&self) -> &'static [&'static str] {
-        CONTROLS
+        const {
+            &[
+                ReadingSettings::text.name,
+                ChangeSettings::target.name,
+                ChangeSettings::neurons.name,
+                ChangeSettings::synapses.name,
+                ChangeSettings::action.name,
+            ]
+        }
     }
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {

@@ -7,7 +7,6 @@ use crate::ui::views::painting::*;
 pub struct LogitLensView {
     /// The chosen row, by the number of layers before it; the last where none was chosen.
     layers: Option<usize>,
-    typed: Option<String>,
 }
 
 /// Minimum width and maximum height of a cell, points.
@@ -171,7 +170,7 @@ impl View for LogitLensView {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
-        cx.controls_ui(ui, |ui, cx| text_ui(ui, cx, &mut self.typed));
+        cx.controls_ui(ui, text_ui);
         let Some(m) = cx.answered::<LogitLens>() else {
             return cx.unmeasured_ui::<LogitLens>(ui, "Nothing was read yet: open a model, and type a text.");
         };

@@ -63,19 +63,11 @@ fn choices_ui<C: Choice>(
 /// The setting whose control is [`text_ui`].
 const TEXT_CONTROL: &[&str] = &[ReadingSettings::text.name];
 
-/// The line in which the text under Reading is typed; nothing in a lab without that setting. `typed` holds it meanwhile.
-pub(super) fn text_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, typed: &mut Option<String>) {
-    let Ok(set) = cx.config.value(ReadingSettings::text) else { return };
-    cx.setting_ui(ui, TEXT_CONTROL, |ui, cx| {
-        let mut text = typed.clone().unwrap_or(set);
-        let response = text_line(ui, &mut text, "text to read", "type a text to read; empty for a held-out passage");
-        if response.changed() {
-            cx.set(ReadingSettings::text.name, Value::Text(text.clone()));
-            *typed = Some(text);
-        }
-        if response.lost_focus() {
-            *typed = None;
-        }
+/// The line in which the text under Reading is typed; nothing in a lab without that setting.
+pub(super) fn text_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    let Ok(text) = cx.config.value(ReadingSettings::text) else { return };
+    cx.edit_setting_ui(ui, ReadingSettings::text.name, text, |ui, text| {
+        text_line(ui, text, "text to read", "type a text to read; empty for a held-out passage")
     });
 }
 

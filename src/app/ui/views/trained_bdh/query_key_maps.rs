@@ -13,7 +13,6 @@ use crate::ui::views::{
 #[derive(Default)]
 pub struct QueryKeyMapsView {
     maps: HeadMaps,
-    typed: Option<String>,
 }
 
 /// The strip of tokens is at most so high, points.
@@ -93,7 +92,7 @@ impl View for QueryKeyMapsView {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
-        cx.controls_ui(ui, |ui, cx| text_ui(ui, cx, &mut self.typed));
+        cx.controls_ui(ui, text_ui);
         let Some(m) = cx.answered::<QueryKeyMaps>().filter(|m| !m.layers.is_empty()) else {
             return cx.unmeasured_ui::<QueryKeyMaps>(ui, "Nothing was read yet: open a model, and type a text.");
         };

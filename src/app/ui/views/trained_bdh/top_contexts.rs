@@ -59,8 +59,7 @@ impl TopContextsView {
     }
 
     fn tracked_kind(cx: &ViewCx<'_>) -> FollowedKind {
-        let set = cx.setting(ContextSettings::of.name).map(|v| v.to_string());
-        set.as_deref().and_then(FollowedKind::from_id).unwrap_or(FollowedKind::Y)
+        cx.config_now().value(ContextSettings::of).unwrap_or(FollowedKind::Y)
     }
 
     fn args(cx: &ViewCx<'_>) -> TopContextsArgs {
@@ -127,14 +126,13 @@ impl TopContextsView {
     }
 }
 
-const CONTROLS: &[&str] = &[ContextSettings::of.name];
 const EMPTY: &str = "Which passages drive a neuron most? Select one in the graph, or name one above, and press Find.";
 
 impl PanelView for TopContextsView {
     const SPACING: Vec2 = vec2(8.0, 4.0);
 
     fn controls(&self) -> &'static [&'static str] {
-        CONTROLS
+        const { &[ContextSettings::of.name] }
     }
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {

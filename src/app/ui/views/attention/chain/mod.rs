@@ -76,7 +76,7 @@ impl AttentionChainView {
     fn choices_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, m: Measured<'_, AttentionChain>) {
         ui.horizontal_wrapped(|ui| {
             for quantity in Quantity::ALL {
-                ui.selectable_value(&mut self.quantity, quantity, quantity.name()).on_hover_text(quantity.tooltip());
+                ui.selectable_value(&mut self.quantity, quantity, quantity.id()).on_hover_text(quantity.tooltip());
             }
             let (mut path, mut head) = (m.path.clone(), m.head);
             let tip = "The layer whose attention is shown. Other views show this one too.";

@@ -4,30 +4,21 @@ use eframe::egui::text::TextFormat;
 
 use crate::{
     analysis::statistics,
+    config::choices,
     ui::{theme::numbers, views::prelude::*},
 };
 
-/// The quantity on the vertical axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
-    Entropy,
-    Stationary,
-    Steps,
-    Lumping,
+choices! {
+    /// The quantity on the vertical axis.
+    pub enum Quantity {
+        Entropy = "entropy",
+        Stationary = "stationary",
+        Steps = "steps",
+        Lumping = "lumping",
+    }
 }
 
 impl Quantity {
-    pub const ALL: [Self; 4] = [Self::Entropy, Self::Stationary, Self::Steps, Self::Lumping];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Entropy => "entropy",
-            Self::Stationary => "stationary",
-            Self::Steps => "steps",
-            Self::Lumping => "lumping",
-        }
-    }
-
     pub fn tooltip(self) -> &'static str {
         match self {
             Self::Entropy => {
@@ -63,7 +54,7 @@ impl Quantity {
 
     pub fn chart(self, cx: &ViewCx<'_>, m: Option<Measured<'_, AttentionChain>>) -> Chart<'static> {
         let (x, y) = self.axes(m.map(|m| m.value));
-        let mut chart = Chart::new(format!("attention chain, {}", self.name()), x, y);
+        let mut chart = Chart::new(format!("attention chain, {}", self.id()), x, y);
         let Some(m) = m else { return chart };
         let Some(chain) = &m.chain else { return chart.empty("It is no Markov chain, so none of this is defined.") };
         let positions = if self == Self::Lumping { chain.lumping.error.len() } else { chain.row_entropy.len() };

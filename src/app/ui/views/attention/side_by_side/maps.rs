@@ -26,8 +26,6 @@ struct Slot<'c> {
     /// The accessible name of the canvas.
     name: String,
     title: String,
-    /// The title above a map that is too narrow for the whole one.
-    short: &'static str,
     colour: Color32,
     held: Option<&'c MapCells>,
     colours: Colours,
@@ -100,7 +98,6 @@ impl SideBySide {
             Slot {
                 name: format!("attention of {label}"),
                 title,
-                short: "",
                 colour: variant_colour(cx.mirror, column.variant, cx.theme),
                 held,
                 colours: sheet.colours,
@@ -113,7 +110,6 @@ impl SideBySide {
             slots.push(Slot {
                 name: "difference of attention".to_owned(),
                 title: words.clone(),
-                short: "difference",
                 colour: cx.theme.text,
                 held: made.map(|(held, _)| held),
                 colours: around_zero(made.map_or(1.0, |(_, max)| rounded_up(max)), cx.theme),
@@ -142,7 +138,8 @@ impl SideBySide {
             };
             let positions = held.cells().rows;
             let value = weight_label(Some(held), cell, slot.is_difference);
-            let title = Title { text: slot.title.clone(), short: slot.short.to_owned(), colour: slot.colour, value };
+            let short = if slot.is_difference { "difference".to_owned() } else { String::new() };
+            let title = Title { text: slot.title.clone(), short, colour: slot.colour, value };
             let words = |row, col| describe(row, col, positions);
             let map = MapUi {
                 marked: cx.selection.token.filter(|_| is_fine && cell.is_none()),
