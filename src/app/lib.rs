@@ -20,15 +20,16 @@
 //! | --- | --- | --- |
 //! | [`config`] | a run's settings: typed structs, the knobs they yield (the schema), values by key, TOML | nothing |
 //! | [`files`] | opening what may be anything, writing what must be whole | nothing |
+//! | [`random`](orrery_engine::random) | numbers that look random and are the same everywhere | nothing |
 //! | [`kernels`](orrery_engine::nn::kernels) | products, reductions, fused operations and their gradients; threads | nothing |
-//! | [`corpus`] | bytes -> ids -> batches: text files, tokenisers, generated text | files |
-//! | [`nn`] | what model families share: parameters, layers, optimiser, the tap | config, files, kernels |
+//! | [`corpus`] | bytes -> ids -> batches: text files, tokenisers, generated text | files, random |
+//! | [`nn`] | what model families share: parameters, layers, optimiser, the tap | config, files, kernels, random |
 //! | [`ode`] | differential equations on tensors: methods as tables, one loop, full traces, gradients | analysis, nn |
-//! | [`analysis`] | mathematics on slices and graphs, and the formats of graph files | config |
+//! | [`analysis`] | mathematics on slices and graphs, and the formats of graph files | config, random |
 //! | [`telemetry`] | the narrow waist: plain data only | analysis, config |
 //! | [`gpu`] | wgpu pipelines and the off-screen renderer; knows no lab | nothing |
-//! | [`models`] | the families of models, and the one list of them | analysis, config, files, nn, ode, telemetry |
-//! | [`probe`] | a question put to a model; one question a file | analysis, config, corpus, models, nn, ode, telemetry |
+//! | [`models`] | the families of models, and the one list of them | analysis, config, files, nn, ode, random, telemetry |
+//! | [`probe`] | a question put to a model; one question a file | analysis, config, corpus, models, nn, ode, random, telemetry |
 //! | [`store`] | a run folder: writer, reader, checkpoints, exports | config, files, nn, telemetry |
 //! | [`trainer`] | drives one run: one thread trains, others answer with models of their own | config, corpus, files, models, nn, probe, store, telemetry |
 //! | [`labs`] | a lab is a value: question, settings, presets, plan, panes, drawing | analysis, config, corpus, models, nn, ode, probe, telemetry, trainer (plain configuration) |

@@ -201,10 +201,6 @@ impl App {
         self.frames.stats()
     }
 
-    pub fn milestones(&self) -> &Milestones {
-        &self.milestones
-    }
-
     pub fn theme(&self) -> &Theme {
         &self.theme
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use eframe::egui::{Ui, Vec2};
+use eframe::egui::Vec2;
 
 use super::{
     figure, picture_order,
@@ -127,13 +127,11 @@ impl Comparison {
 
     pub fn png(&self, offscreen: &mut Offscreen, theme: &Theme) -> Result<Vec<u8>, String> {
         let mut state = ChartState::default();
-        figure::png(offscreen, theme, FIGURE_SIZE, |ui| self.draw(ui, theme, &mut state))
-    }
-
-    fn draw(&self, ui: &mut Ui, theme: &Theme, state: &mut ChartState) {
-        let mut inner = figure::sheet_ui(ui, theme, &self.title, &self.subtitle());
-        let size = inner.max_rect().size();
-        self.chart(theme).show(&mut inner, size, theme, state);
+        figure::png(offscreen, theme, FIGURE_SIZE, |ui| {
+            let mut inner = figure::sheet_ui(ui, theme, &self.title, &self.subtitle());
+            let size = inner.max_rect().size();
+            self.chart(theme).show(&mut inner, size, theme, &mut state);
+        })
     }
 }
 

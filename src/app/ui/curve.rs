@@ -144,10 +144,6 @@ impl Curve {
         self.steps.is_empty()
     }
 
-    pub fn first_step(&self) -> Option<u64> {
-        self.steps.first().copied()
-    }
-
     pub fn last_step(&self) -> Option<u64> {
         self.steps.last().copied()
     }
@@ -163,7 +159,7 @@ impl Curve {
 
     /// The value of [`Curve::value_at`], with its step.
     pub fn point_at(&self, step: u64) -> Option<(u64, f64)> {
-        let i = self.steps.partition_point(|s| *s <= step).checked_sub(1)?;
+        let i = self.count_to(step).checked_sub(1)?;
         Some((self.steps[i], self.values[i]))
     }
 
@@ -224,8 +220,7 @@ impl Curve {
 
     fn indices(&self, from: u64, to: u64) -> (usize, usize) {
         let a = self.steps.partition_point(|s| *s < from);
-        let b = self.steps.partition_point(|s| *s <= to);
-        (a, b.max(a))
+        (a, self.count_to(to).max(a))
     }
 
     fn bucket(&self, a: usize, b: usize) -> Bucket {

@@ -12,7 +12,10 @@ use super::{
     system_fonts::MissedCharacters,
     theme::{self, Theme},
     views::{self, Selection, View, ViewCx},
-    widgets::truncated::{paint_truncated, without_middle},
+    widgets::{
+        notes::note_width,
+        truncated::{paint_truncated, without_middle},
+    },
 };
 use crate::{
     config::{Config, Knob},
@@ -306,12 +309,9 @@ impl Figure<'_> {
         selection: &mut Selection,
         draw: impl FnOnce(&mut egui::Ui, &mut dyn View, &mut ViewCx<'_>),
     ) {
-        let (sheet, font) = (ui.max_rect(), FontId::proportional(theme::SMALL));
-        let width_of = |words: &str| {
-            let galley = ui.painter().layout_no_wrap(words.to_owned(), font.clone(), self.theme.secondary);
-            galley.size().x
-        };
-        let caption = self.caption(view, selection, |words| width_of(words) <= sheet.width() - 2.0 * MARGIN);
+        let sheet = ui.max_rect();
+        let fits = |words: &str| note_width(ui.painter(), words) <= sheet.width() - 2.0 * MARGIN;
+        let caption = self.caption(view, selection, fits);
         plot::set_step_events(ui.ctx(), step_events::from_mirror(self.mirror, self.knobs).into());
         let mut inner = sheet_ui(ui, self.theme, title, &caption);
         self.with_cx(selection, |cx| {

@@ -3,6 +3,7 @@
 use std::{
     collections::VecDeque,
     io::Write as _,
+    mem,
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
@@ -165,8 +166,8 @@ pub struct Milestones {
     began: Instant,
     /// Each one is printed once it is reached (`--timings`).
     pub(super) is_printed: bool,
-    pub first_frame: Option<Duration>,
-    pub first_step: Option<Duration>,
+    has_shown_frame: bool,
+    has_stepped: bool,
     /// The time at which training was first asked for.
     requested_at: Option<Instant>,
 }
@@ -174,19 +175,17 @@ pub struct Milestones {
 impl Milestones {
     /// `is_printed`: print each one once it is reached (`--timings`).
     pub fn new(began: Instant, is_printed: bool) -> Self {
-        Self { began, is_printed, first_frame: None, first_step: None, requested_at: None }
+        Self { began, is_printed, has_shown_frame: false, has_stepped: false, requested_at: None }
     }
 
     /// True if the first frame still has to be noticed by the frame after it.
     pub fn wants_second_frame(&self) -> bool {
-        self.is_printed && self.first_frame.is_none()
+        self.is_printed && !self.has_shown_frame
     }
 
     pub fn frame_shown(&mut self) {
-        if self.first_frame.is_none() {
-            let after = self.began.elapsed();
-            self.first_frame = Some(after);
-            self.print_timing("first frame", after, "the start");
+        if !mem::replace(&mut self.has_shown_frame, true) {
+            self.print_timing("first frame", self.began, "the start");
         }
     }
 
@@ -196,11 +195,9 @@ impl Milestones {
     }
 
     pub fn step_seen(&mut self) {
-        if self.first_step.is_none() {
-            let after = self.requested_at.unwrap_or(self.began).elapsed();
-            self.first_step = Some(after);
-            let since = if self.requested_at.is_some() { "Run" } else { "the start" };
-            self.print_timing("first training step", after, since);
+        if !mem::replace(&mut self.has_stepped, true) {
+            let (began, since) = self.requested_at.map_or((self.began, "the start"), |at| (at, "Run"));
+            self.print_timing("first training step", began, since);
         }
     }
 
@@ -212,9 +209,10 @@ impl Milestones {
         }
     }
 
-    fn print_timing(&self, what: &str, after: Duration, since: &str) {
+    fn print_timing(&self, what: &str, began: Instant, since: &str) {
         if self.is_printed {
-            let _ = writeln!(std::io::stderr(), "timings: {what} {:.3} s after {since}", after.as_secs_f64());
+            let after = began.elapsed().as_secs_f64();
+            let _ = writeln!(std::io::stderr(), "timings: {what} {after:.3} s after {since}");
         }
     }
 }

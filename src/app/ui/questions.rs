@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{identity::RunNumber, mirror::Mirror};
 use crate::{
-    labs,
+    labs::{self, ProbeSchedule},
     telemetry::{Args, QuestionState, RunInfo, RunState},
 };
 
@@ -48,16 +48,6 @@ struct LastQuestion {
     repeats_answered: bool,
 }
 
-/// A probe that the run's schedule asks.
-#[derive(Debug, Clone)]
-struct ScheduledProbe {
-    probe: String,
-    every: u64,
-    /// The live setting that changes `every`.
-    every_key: String,
-    args: Args,
-}
-
 /// When a question is put, for [`Questions::is_due`] and [`Questions::register`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuestionTime {
@@ -87,7 +77,7 @@ pub struct Questions {
     args: BTreeMap<u64, Args>,
     /// The arguments that the controls of the views show, asked or not: the initial and the current ones.
     controls: HashMap<Key, [Args; 2]>,
-    schedule: Vec<ScheduledProbe>,
+    schedule: Vec<ProbeSchedule>,
     /// The window's clock, seconds.
     now: f64,
     /// The reason why the view being drawn shows the answer to another question than its controls do.
@@ -215,7 +205,7 @@ impl Questions {
     /// The step at which the run's schedule asks a probe next, if it does.
     pub fn next_scheduled(&self, probe: &str, mirror: &Mirror) -> Option<u64> {
         let total = mirror.info.as_ref().map_or(0, |info| info.total_steps);
-        let interval = |s: &ScheduledProbe| {
+        let interval = |s: &ProbeSchedule| {
             mirror.set_value(&s.every_key).and_then(|value| value.as_f64()).map_or(s.every, |v| v.max(0.0) as u64)
         };
         let every = self.schedule.iter().filter(|s| s.probe == probe).map(interval).filter(|n| *n > 0).min()?;
@@ -313,10 +303,9 @@ impl Questions {
 }
 
 /// The questions that a run of these settings asks by itself; none where they cannot be planned any more.
-fn schedule_of(info: &RunInfo) -> Vec<ScheduledProbe> {
+fn schedule_of(info: &RunInfo) -> Vec<ProbeSchedule> {
     let plan = labs::find(&info.lab).and_then(|lab| (lab.plan)(&info.config).ok());
-    let probes = plan.map_or(vec![], |plan| plan.probes).into_iter();
-    probes.map(|p| ScheduledProbe { probe: p.probe, every: p.every, every_key: p.every_key, args: p.args }).collect()
+    plan.map_or(vec![], |plan| plan.probes)
 }
 
 /// True if a question has reached its last state.

@@ -13,7 +13,7 @@ mod slice;
 use self::prelude::*;
 use super::{
     plot::{HOVER_DISTANCE, value_label},
-    widgets::notes::canvas_ui,
+    widgets::{notes::canvas_ui, truncated::paint_truncated},
 };
 
 pub use curves::{CurveLine, curve_lines, curves_ui};
@@ -159,18 +159,12 @@ fn sheet_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, title: &str) -> (Rect
         return (rect, response);
     }
     let theme = view.theme;
-    let galley = small_text(ui, title, theme.secondary, rect.width());
-    ui.painter().galley(rect.min, galley, theme.secondary);
+    paint_truncated(ui.painter(), rect.min, title, theme::small(), theme.secondary, rect.width());
     (Rect::from_min_max(rect.min + vec2(0.0, TITLE_HEIGHT), rect.max), response)
 }
 
 /// Height of a picture's title.
 const TITLE_HEIGHT: f32 = 20.0;
-
-/// Small text on one line, cut to a width.
-fn small_text(ui: &Ui, text: &str, colour: Color32, width: f32) -> Arc<Galley> {
-    truncated(ui.painter(), text, theme::small(), colour, width)
-}
 
 /// Writes the reason for an empty picture in its middle; nothing in it can be hovered over or clicked.
 fn empty_picture(ui: &Ui, rect: Rect, theme: &Theme) -> PointedAt {

@@ -89,8 +89,8 @@ pub struct Multiples {
     cells: Vec<Box<dyn View>>,
     selection: Selection,
     /// The indices of the two runs of the difference: the second minus the first.
-    pair: [usize; 2],
-    is_difference_hidden: bool,
+    pub pair: [usize; 2],
+    pub is_difference_hidden: bool,
     /// The computed difference, with the key that it was computed for.
     difference: Option<(DifferenceKey, Result<Difference, String>)>,
     /// The zoom and the selected cell of the difference map.
@@ -122,11 +122,6 @@ impl Multiples {
 
     pub fn kind(&self) -> Option<DifferenceKind> {
         self.view.and_then(|v| DifferenceKind::for_view(v.id))
-    }
-
-    /// The runs whose difference is shown (the second minus the first), and whether it is.
-    pub fn difference_choice(&mut self) -> (&mut [usize; 2], &mut bool) {
-        (&mut self.pair, &mut self.is_difference_hidden)
     }
 
     /// All pictures in the room there is, which scroll where there are too many.

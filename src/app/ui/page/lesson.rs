@@ -202,16 +202,13 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
     Ok(())
 }
 
-/// True while the marks of claims on charts are hidden: what the paper found could answer the question that is open.
-fn hides_claims(page: &Page) -> bool {
-    let judged = page.run.as_ref().filter(|run| is_judged(run)).map(|run| &run.mirror);
-    page.restrictions.hides_answers || page.lesson.is_drawing || page.lesson.has_open_question(judged)
-}
-
 /// Tells the charts, before the views are drawn, which of them shows the guess of the step and whether marks of claims
 /// are hidden.
 pub fn share_guess(page: &Page, ctx: &Context) {
-    plot::hide_claims(ctx, hides_claims(page));
+    let judged = page.run.as_ref().filter(|run| is_judged(run)).map(|run| &run.mirror);
+    // what the paper found could answer the question that is open
+    let has_open_question = page.lesson.is_drawing || page.lesson.has_open_question(judged);
+    plot::hide_claims(ctx, page.restrictions.hides_answers || has_open_question);
     let guess = || {
         let predict = page.lesson.step()?.does.predict.as_ref()?;
         let points = page.lesson.guesses.get(&page.lesson.current?).cloned().unwrap_or_default();

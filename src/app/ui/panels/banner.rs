@@ -10,10 +10,9 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: O
     if let Some(words) = &page.problem {
         let strip = Strip { title: "No run can be made of these settings", words, colour: error, close_action: None };
         strip_ui(ui, shell, strip, |ui, shell| {
-            if let Some(step) = undo::last_settings_step(page)
-                && ui.button("Undo the change").on_hover_text(format!("Undo: {step}")).clicked()
-            {
-                shell.act(PageAction::UndoSettings);
+            if let Some(step) = undo::last_settings_step(page) {
+                let undo = ui.button("Undo the change").on_hover_text(format!("Undo: {step}"));
+                shell.on_click(undo, PageAction::UndoSettings);
             }
             shell.on_click(ui.button("Try again"), RunAction::Reset);
         });

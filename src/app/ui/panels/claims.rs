@@ -302,14 +302,14 @@ fn count_message(page: &ClaimsPage) -> String {
     )
 }
 
-fn empty_message(page: &ClaimsPage) -> Option<String> {
+fn empty_message(page: &ClaimsPage) -> Option<&'static str> {
     if page.shown.iter().any(|places| !places.is_empty()) {
         return None;
     }
     Some(match (page.has_arrived, page.claims().next()) {
-        (false, _) if page.failure.is_some() => "Nothing can be shown. `orrery claims check` gives details.".to_owned(),
-        (false, _) => "Reading the claims…".to_owned(),
-        (true, None) => "There are no claims. A file claims/PAPER.toml holds those of a paper.".to_owned(),
-        (true, Some(_)) => "No claim matches: change the filter or the chips above, or clear them.".to_owned(),
+        (false, _) if page.failure.is_some() => "Nothing can be shown. `orrery claims check` gives details.",
+        (false, _) => "Reading the claims…",
+        (true, None) => "There are no claims. A file claims/PAPER.toml holds those of a paper.",
+        (true, Some(_)) => "No claim matches: change the filter or the chips above, or clear them.",
     })
 }

@@ -95,7 +95,7 @@ fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
                 for (key, value) in shown.iter().take(MAX_RECORDED) {
                     // a config given by a script is shown without its prefix
                     let key = key.strip_prefix("config.").unwrap_or(key);
-                    ui.add(Label::new(small_text(key, theme.secondary)).truncate());
+                    truncated_ui(ui, key, theme.secondary);
                     wrapped_ui(ui, value, theme.text);
                     ui.end_row();
                 }
@@ -276,10 +276,9 @@ fn pending_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, pending: &[String
         let apply = Button::new(RichText::new("Apply & reset").color(shell.theme.page)).fill(shell.theme.accent);
         let tip = "Begin a new run with these settings. The present one stays in its folder.";
         shell.on_click(ui.add(apply).on_hover_text(tip), RunAction::Reset);
-        if let Some(step) = undo::last_settings_step(page)
-            && ui.button("Undo").on_hover_text(format!("Undo: {step}")).clicked()
-        {
-            shell.act(PageAction::UndoSettings);
+        if let Some(step) = undo::last_settings_step(page) {
+            let undo = ui.button("Undo").on_hover_text(format!("Undo: {step}"));
+            shell.on_click(undo, PageAction::UndoSettings);
         }
     });
 }

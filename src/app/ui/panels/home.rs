@@ -140,10 +140,10 @@ fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, size: Vec2, card: &LabCard<'_>) {
     inner.spacing_mut().item_spacing = vec2(8.0, 4.0);
     inner.label(RichText::new(lab.title).text_style(theme::title_style()).color(theme.text));
     inner.add(Label::new(RichText::new(lab.question).color(theme.text)).wrap());
-    inner.add(Label::new(small_text(lab.source, theme.secondary)).truncate());
+    truncated_ui(&mut inner, lab.source, theme.secondary);
     inner.with_layout(Layout::bottom_up(Align::Min), |ui| {
         let (words, colour) = status(shell, card);
-        ui.add(Label::new(small_text(words, colour)).truncate());
+        truncated_ui(ui, words, colour);
     });
     shell.on_click(response.on_hover_cursor(CursorIcon::PointingHand), OpenAction::Lab(lab.id));
 }

@@ -83,10 +83,9 @@ fn info_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, info: &RunInfo, stat
             pair_ui(ui, theme, "Folder", &folder.display().to_string());
         }
     });
-    if let Some(folder) = page.folder()
-        && ui.small_button("Copy the folder's path").clicked()
-    {
-        shell.act(MessageAction::CopyText(folder.display().to_string()));
+    if let Some(folder) = page.folder() {
+        let copy = ui.small_button("Copy the folder's path");
+        shell.on_click(copy, MessageAction::CopyText(folder.display().to_string()));
     }
 }
 
@@ -108,17 +107,16 @@ fn variants_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, mirror: &Mirror)
                     ui.label(RichText::new(number::grouped(v.params as u64)).font(theme::numbers()));
                 }
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                    if variant_ui(ui, theme, &v.label, i == page.selection.variant) {
-                        shell.act(PageAction::Focus(i));
-                    }
+                    let name = variant_ui(ui, theme, &v.label, i == page.selection.variant);
+                    shell.on_click(name, PageAction::Focus(i));
                 });
             });
         });
     }
 }
 
-/// The name of a variant, cut where it has no room; true if it was clicked.
-fn variant_ui(ui: &mut Ui, theme: &Theme, label: &str, on: bool) -> bool {
+/// The name of a variant as a button, cut where it has no room.
+fn variant_ui(ui: &mut Ui, theme: &Theme, label: &str, on: bool) -> Response {
     let name = RichText::new(label).color(if on { theme.text } else { theme.secondary });
     let tip = format!("{label}\nClick to see this one in the views that show one model.");
     let button = ui.add(Button::new(name).frame(false).truncate()).on_hover_text(tip);
@@ -127,7 +125,7 @@ fn variant_ui(ui: &mut Ui, theme: &Theme, label: &str, on: bool) -> bool {
         let r = button.rect;
         ui.painter().hline(r.x_range(), r.bottom() + 1.0, Stroke::new(1.5, theme.accent));
     }
-    button.clicked()
+    button
 }
 
 /// Draws every scalar at the step shown, with a row per channel and a column per variant. If the columns do not fit, or
@@ -149,7 +147,7 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
     let rows: Vec<ValueRow> = channels.keys().map(|channel| ValueRow::new(mirror, channel.as_str(), n, step)).collect();
     let values = rows.iter().flat_map(|row| row.values.iter().map(|value| value_text(*value).chars().count()));
     let chars = values.max().unwrap_or(0).max(MIN_CHARS);
-    let column = ui.painter().layout_no_wrap("0".repeat(chars), theme::numbers(), theme.text).size().x + COLUMN_GAP;
+    let column = text_width(ui.painter(), &"0".repeat(chars), theme::numbers()) + COLUMN_GAP;
     let variants: Vec<NamedVariant<'_>> = mirror
         .variants()
         .iter()
@@ -285,15 +283,15 @@ mod tests {
     use super::*;
     use crate::telemetry::VariantInfo;
 
-    /// The values at a step in a panel of this width, and the rectangles of the drawn text.
-    fn drawn_texts(mirror: &Mirror, step: u64, width: f32) -> Vec<(String, Rect)> {
+    /// The values at step 9 in a panel of this width, and the rectangles of the drawn text.
+    fn drawn_texts(mirror: &Mirror, width: f32) -> Vec<(String, Rect)> {
         let (ctx, theme) = (Context::default(), Theme::dark());
         theme::apply(&theme, true, &ctx);
         let mut words = vec![];
         for _ in 0..3 {
             let screen_rect = Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(width, 400.0)));
             let input = egui::RawInput { screen_rect, ..egui::RawInput::default() };
-            let out = ctx.run_ui(input, |ui| values_ui(ui, &theme, mirror, step));
+            let out = ctx.run_ui(input, |ui| values_ui(ui, &theme, mirror, 9));
             let text = |clipped: &egui::epaint::ClippedShape| match &clipped.shape {
                 Shape::Text(text) => {
                     let place = Rect::from_min_size(text.pos, text.galley.size());
@@ -319,7 +317,7 @@ mod tests {
             let variants = labels.iter().take(shown).map(|label| variant(label)).collect();
             let mut mirror = Mirror::begun(RunInfo { variants, ..RunInfo::default() });
             (0..shown).for_each(|variant| mirror.report(variant, 7, &[(name, 0.125 * (variant + 1) as f64)]));
-            let words = drawn_texts(&mirror, 9, 300.0);
+            let words = drawn_texts(&mirror, 300.0);
             assert!(words.iter().any(|(text, _)| *text == format!("{name} (step 7)")), "{words:?}");
             let at = |wanted: &str| {
                 let found = words.iter().find(|(text, _)| *text == wanted);
@@ -328,7 +326,7 @@ mod tests {
             for (variant, label) in labels.iter().take(shown).enumerate() {
                 let text = number::short(0.125 * (variant + 1) as f64);
                 let is_whole = |(drawn, place): &(String, Rect)| *drawn == text && place.width() > 40.0;
-                assert!(drawn_texts(&mirror, 9, 256.0).iter().any(is_whole), "{text} in a narrow panel");
+                assert!(drawn_texts(&mirror, 256.0).iter().any(is_whole), "{text} in a narrow panel");
                 let value = at(&text);
                 assert!(value.right() <= 300.0 && value.width() > 40.0, "{value:?}");
                 match shown {

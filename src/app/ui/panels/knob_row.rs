@@ -34,8 +34,7 @@ pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob)
             cover.on_hover_ui(move |ui| tip_ui(ui, &theme, &tip));
         }
         if let Some(words) = page.refused.get(knob.key) {
-            let text = small_text(format!("! {words}"), shell.theme.error);
-            ui.add(Label::new(text).wrap());
+            wrapped_ui(ui, format!("! {words}"), shell.theme.error);
         }
     });
 }

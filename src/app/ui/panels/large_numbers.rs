@@ -60,7 +60,7 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     }
     if figures.is_empty() && pinned.is_none() && !run.is_example() {
         let middle = UiBuilder::new().max_rect(place).layout(Layout::left_to_right(Align::Center));
-        strip.new_child(middle).add(Label::new(small_text(message, shell.theme.secondary)).truncate());
+        truncated_ui(&mut strip.new_child(middle), message, shell.theme.secondary);
     }
     if let Some(pinned) = pinned {
         let left = (row.min_rect().right() + 8.0).min(place.right() - MIN_PINNED_WIDTH);
@@ -88,8 +88,7 @@ const MIN_PINNED_WIDTH: f32 = 72.0;
 
 /// Says of what the example is, and below how it makes way for a run of the user's own.
 fn example_ui(ui: &mut Ui, theme: &Theme, label: &ExampleLabel) {
-    let font = FontId::proportional(theme::SMALL);
-    let width = |words: &str| ui.painter().layout_no_wrap(words.to_owned(), font.clone(), theme.text).size().x;
+    let width = |words: &str| note_width(ui.painter(), words);
     let size = vec2(width(&label.text).max(width(label.hint)) + 2.0, EXAMPLE_HEIGHT);
     ui.allocate_ui_with_layout(size, Layout::top_down(Align::Max), |ui| {
         ui.spacing_mut().item_spacing.y = 4.0;

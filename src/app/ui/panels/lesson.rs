@@ -8,7 +8,7 @@ use crate::{
         page::lesson::{is_judged, locked_setting, opened_model},
         panels::prelude::*,
         theme::BOLD,
-        widgets::markdown::markdown_ui,
+        widgets::{markdown::markdown_ui, typed::text_field},
     },
 };
 
@@ -227,8 +227,7 @@ fn write_ui(ui: &mut Ui, theme: &Theme, page: &mut Page, i: usize) {
         return;
     }
     let edit = TextEdit::singleline(&mut page.lesson.draft).hint_text("your guess, then Enter").desired_width(168.0);
-    let field = ui.add(edit);
-    field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "your guess"));
+    let field = text_field(ui, edit, "your guess");
     let is_entered = field.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter));
     let guess = page.lesson.draft.trim().to_owned();
     if is_entered && !guess.is_empty() {
@@ -294,12 +293,10 @@ fn outcomes_ui(
 /// The numbers of our run with their command, once the reader's own are seen; the step's link, and its controls alone.
 fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &LessonStep, is_seen: bool) {
     let theme = shell.theme.clone();
-    let small = |text: String| small_text(text, theme.secondary);
     if let Some(command) = step.does.command.as_ref().filter(|_| is_seen) {
         let said: Vec<String> = step.does.check.iter().filter_map(describe_result).collect();
         let found = if said.is_empty() { String::new() } else { format!("In our run: {}. ", said.join("; ")) };
-        let words = format!("{found}Reproduce with");
-        ui.add(Label::new(small(words)).wrap());
+        wrapped_ui(ui, format!("{found}Reproduce with"), theme.secondary);
         let command = format!("orrery {command}");
         let code = RichText::new(&command).font(theme::numbers()).color(theme.secondary);
         let button = ui.add(Button::new(code).frame(false).wrap()).on_hover_text("Copy the command");

@@ -37,7 +37,7 @@ pub fn open_question_ui(ui: &mut Ui, theme: &Theme, header: Rect, question: &Una
     let cancel = RichText::new("Cancel").size(theme::SMALL);
     let clicked = inner.add(Button::new(cancel).small()).on_hover_text("Cancels this question.").clicked();
     let left = inner.available_rect_before_wrap();
-    let galley = inner.painter().layout_no_wrap(message(question), FontId::proportional(theme::SMALL), theme.secondary);
+    let galley = inner.painter().layout_no_wrap(message(question), theme::small(), theme.secondary);
     if galley.size().x <= left.width() {
         let place = Align2::RIGHT_CENTER.anchor_size(left.right_center() - vec2(6.0, 0.0), galley.size());
         inner.painter().galley(place.min, galley, theme.secondary);

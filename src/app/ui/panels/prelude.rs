@@ -50,9 +50,9 @@ pub(super) use crate::{
         view::{LOCKED, ViewEntry, lockable_ui},
         widgets::{
             choice_menu::list_box,
-            notes::{capitalised, note_ui, small_text, wrapped_ui},
+            notes::{capitalised, note_ui, note_width, small_text, truncated_ui, wrapped_ui},
             number::{self, grouped},
-            truncated::{truncated, without_middle},
+            truncated::{text_width, truncated, without_middle},
         },
     },
 };

@@ -318,17 +318,15 @@ fn count_message(page: &RunsPage) -> String {
     format!("{shown} of {all} runs{archived}{reading}")
 }
 
-fn empty_message(page: &RunsPage) -> Option<String> {
+fn empty_message(page: &RunsPage) -> Option<&'static str> {
     if !page.shown.is_empty() {
         return None;
     }
     Some(match (page.has_arrived, page.rows.is_empty()) {
-        (false, _) => "Looking for runs…".to_owned(),
-        (true, true) if page.is_reading => "Reading runs…".to_owned(),
-        (true, true) => "None yet. Every run that trains is kept in a folder of its own and stands here.".to_owned(),
-        (true, false) if page.chips.has_choice() => {
-            "No run matches: change the filter above, or switch a chip off.".to_owned()
-        }
-        (true, false) => "No run matches: change the filter above, or clear it.".to_owned(),
+        (false, _) => "Looking for runs…",
+        (true, true) if page.is_reading => "Reading runs…",
+        (true, true) => "None yet. Every run that trains is kept in a folder of its own and stands here.",
+        (true, false) if page.chips.has_choice() => "No run matches: change the filter above, or switch a chip off.",
+        (true, false) => "No run matches: change the filter above, or clear it.",
     })
 }

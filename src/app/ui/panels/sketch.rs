@@ -13,8 +13,7 @@ pub fn sketch_ui(ui: &Ui, theme: &Theme, lab: &Lab, rect: Rect, pointer: Option<
     let plot = Rect::from_min_max(rect.min, pos2(rect.right(), rect.bottom() - CAPTION_HEIGHT));
     let Drawing { shapes, caption } = lab.draw(&Canvas { size: plot.size().into(), pointer });
     ui.painter().extend(shapes.iter().map(|shape| egui_shape(shape, theme, plot)));
-    let font = FontId::proportional(theme::SMALL);
-    ui.painter().text(rect.left_bottom(), Align2::LEFT_BOTTOM, caption, font, theme.secondary);
+    ui.painter().text(rect.left_bottom(), Align2::LEFT_BOTTOM, caption, theme::small(), theme.secondary);
 }
 
 fn egui_shape(shape: &drawing::Shape, theme: &Theme, plot: Rect) -> Shape {

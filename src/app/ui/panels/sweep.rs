@@ -178,12 +178,12 @@ fn read_again(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     }
 }
 
-fn empty_message(page: &SweepPage) -> String {
+fn empty_message(page: &SweepPage) -> &'static str {
     match (&page.results, &page.error_message) {
-        (None, Some(_)) => "Nothing can be shown of it.".to_owned(),
-        (None, None) => "Reading the runs of the sweep…".to_owned(),
-        (Some(results), _) if results.progress().running > 0 => "The first numbers are on their way.".to_owned(),
-        (Some(_), _) => "No run has recorded a number yet. The command above makes the runs.".to_owned(),
+        (None, Some(_)) => "Nothing can be shown of it.",
+        (None, None) => "Reading the runs of the sweep…",
+        (Some(results), _) if results.progress().running > 0 => "The first numbers are on their way.",
+        (Some(_), _) => "No run has recorded a number yet. The command above makes the runs.",
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     config::Config,
     experiments::sweep::draft::DraftAxis,
-    ui::{panels::prelude::*, sweep_draft::SweepDraftState, widgets::notes::note_width},
+    ui::{panels::prelude::*, sweep_draft::SweepDraftState},
 };
 
 /// The maximum number of runs, or of points, that a field accepts.
@@ -21,15 +21,14 @@ pub fn knob_ui(ui: &mut Ui, theme: &Theme, (state, config): (&mut SweepDraftStat
                 state.draft.toggle(knob, value);
             }
             if !is_on {
-                let words = Label::new(small_text(value.to_string(), theme.secondary)).truncate();
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| ui.add(words));
+                let right = Layout::right_to_left(Align::Center);
+                ui.with_layout(right, |ui| truncated_ui(ui, value.to_string(), theme.secondary));
             }
         });
         if let Some(axis) = state.draft.axes.iter_mut().find(|axis| axis.key == knob.key) {
             Frame::NONE.inner_margin(Margin { left: 24, ..Margin::ZERO }).show(ui, |ui| axis_ui(ui, theme, axis, knob));
             if let Some(words) = state.check.axes.get(knob.key) {
-                let text = small_text(format!("! {words}"), theme.error);
-                ui.add(Label::new(text).wrap());
+                wrapped_ui(ui, format!("! {words}"), theme.error);
             }
         }
     });

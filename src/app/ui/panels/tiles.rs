@@ -238,26 +238,25 @@ impl TilesBehavior<'_> {
 
     fn menu_ui(&mut self, ui: &mut Ui, id: TileId, entry: Option<&'static ViewEntry>) {
         ui.set_width(280.0);
+        let theme = self.cx.theme;
+        let mut entry_ui = |ui: &mut Ui, button: Button<'_>, action: PageAction| {
+            if ui.add(button.frame(false)).clicked() {
+                self.cx.act(action);
+                ui.close();
+            }
+        };
         if let Some(entry) = entry {
-            ui.with_layout(Layout::top_down(Align::Min), |ui| note_ui(ui, self.cx.theme, entry.about));
+            ui.with_layout(Layout::top_down(Align::Min), |ui| note_ui(ui, theme, entry.about));
             ui.separator();
             for format in ExportFormat::ALL {
-                if ui.add(Button::new(format!("Save the {}…", format.label())).frame(false)).clicked() {
-                    self.cx.act(PageAction::Export(id, format));
-                    ui.close();
-                }
+                let save = Button::new(format!("Save the {}…", format.label()));
+                entry_ui(ui, save, PageAction::Export(id, format));
             }
             ui.separator();
         }
         let max = if self.maximised.is_some() { "Put back" } else { "Maximise" };
-        if ui.add(Button::new(max).shortcut_text("Enter").frame(false)).clicked() {
-            self.cx.act(PageAction::MaximiseTile(id));
-            ui.close();
-        }
-        if ui.add(Button::new("Close").frame(false)).clicked() {
-            self.cx.act(PageAction::CloseTile(id));
-            ui.close();
-        }
+        entry_ui(ui, Button::new(max).shortcut_text("Enter"), PageAction::MaximiseTile(id));
+        entry_ui(ui, Button::new("Close"), PageAction::CloseTile(id));
     }
 
     /// Saves the content of a tile; for a picture a dialog first asks for its properties.
@@ -328,9 +327,8 @@ fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>, no
 
 /// The first line of a note: the rest is for exports and for a screen reader.
 fn note_galley(ui: &Ui, theme: &Theme, place: Rect, words: &str) -> Arc<Galley> {
-    let (font, width) = (FontId::proportional(theme::SMALL), place.width() - 12.0);
     let shown = words.lines().next().unwrap_or_default();
-    ui.painter().layout(shown.to_owned(), font, theme.warm, width)
+    ui.painter().layout(shown.to_owned(), theme::small(), theme.warm, place.width() - 12.0)
 }
 
 fn note_height(galley: &Galley) -> f32 {

@@ -43,8 +43,8 @@ impl Toasts {
     }
 
     /// Adds a toast with a button that acts on it; it stays long enough to be pressed.
-    pub fn push_with(&mut self, level: Level, text: String, offer: (String, Action)) {
-        self.add(level, without_middle(&text, MAX_CHARS), Some(offer));
+    pub fn push_with(&mut self, text: String, offer: (String, Action)) {
+        self.add(Level::Info, without_middle(&text, MAX_CHARS), Some(offer));
     }
 
     fn add(&mut self, level: Level, text: String, offer: Option<(String, Action)>) {
@@ -161,7 +161,7 @@ mod tests {
     fn all_but_errors_leave_by_themselves() {
         let (ctx, mut toasts) = (Context::default(), Toasts::default());
         toasts.push(Level::Info, "saved".into());
-        toasts.push_with(Level::Info, "deleted".into(), ("Undo".into(), RunAction::Space.into()));
+        toasts.push_with("deleted".into(), ("Undo".into(), RunAction::Space.into()));
         toasts.push(Level::Error, "the disk is full".into());
         let mut left_at = |now| {
             toasts.age(&ctx, now);
@@ -177,7 +177,7 @@ mod tests {
         let mut toasts = Toasts::default();
         let link = format!("the link `orrery:{}` was not opened", "\u{44b}".repeat(100_000));
         (0..2).for_each(|_| toasts.push(Level::Error, link.clone()));
-        toasts.push_with(Level::Info, link, ("Run".into(), RunAction::Space.into()));
+        toasts.push_with(link, ("Run".into(), RunAction::Space.into()));
         assert_eq!(toasts.queue.iter().map(|t| t.times).collect::<Vec<_>>(), [2, 1]);
         for Toast { text, .. } in toasts.queue {
             assert!(text.chars().count() <= MAX_CHARS && text.ends_with("was not opened"), "{text}");

@@ -9,8 +9,8 @@ use crate::ui::{plot::limits_around, widgets::truncated::shared_beginnings};
 pub struct AxisSpan {
     pub scale: Scale,
     /// Both ends, on the axis's scale.
-    from: f64,
-    to: f64,
+    pub from: f64,
+    pub to: f64,
     /// Ticks at the few values of an axis, with their labels, in place of round numbers.
     marks: Vec<(f64, String)>,
     /// The marks are those of words.
@@ -26,9 +26,7 @@ const MARGIN: f64 = 0.06;
 impl AxisSpan {
     /// The range around values; `None` if the scale shows none of them.
     pub fn around(values: impl Iterator<Item = f64>, scale: Scale) -> Option<Self> {
-        let places = values.map(|v| scale.position(v)).filter(|p| p.is_finite());
-        let ends =
-            places.fold(None, |ends: Option<[f64; 2]>, p| Some(ends.map_or([p, p], |[a, b]| [a.min(p), b.max(p)])))?;
+        let ends = number::finite_range(values.map(|v| scale.position(v)))?;
         let [from, to] = limits_around(ends, MARGIN, scale);
         Some(Self { scale, from, to, marks: vec![], has_words: false })
     }
@@ -56,11 +54,6 @@ impl AxisSpan {
                 Some(ends)
             }
         }
-    }
-
-    /// Both ends as places of the scale.
-    pub fn scaled_ends(&self) -> [f64; 2] {
-        [self.from, self.to]
     }
 
     /// The share of the way that the label of each word has; `None` on an axis of numbers.

@@ -31,7 +31,7 @@ pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> 
     }
     grid.labels(ui, view);
     let bar = Rect::from_min_max(pos2(plot.right() + 12.0, plot.top()), pos2(plot.right() + 22.0, plot.bottom()));
-    scaled_colour_bar(ui.painter(), bar, ColourMap::Viridis, ends.scale, ends.scaled_ends(), theme);
+    scaled_colour_bar(ui.painter(), bar, ColourMap::Viridis, ends.scale, [ends.from, ends.to], theme);
     let under = |at: Pos2| cells.points.iter().find(|((column, row), _)| grid.cell(*column, *row).contains(at));
     let hovered = response.hover_pos().and_then(under).map(|(_, point)| *point);
     handle_pointer(&response, view, hovered)
@@ -85,7 +85,7 @@ impl CellGrid<'_> {
         for column in 0..cells.places[0].len() {
             let at = self.cell(column, 0).center().x;
             let words = label(0, column).unwrap_or_default();
-            let wide = ui.painter().layout_no_wrap(words.clone(), theme::numbers(), theme.secondary).size().x;
+            let wide = text_width(ui.painter(), &words, theme::numbers());
             if at - wide / 2.0 >= free_from {
                 figure_text(ui, pos2(at, plot.bottom() + 3.0), Align2::CENTER_TOP, &words, theme.secondary);
                 free_from = at + wide / 2.0 + 6.0;
@@ -101,7 +101,8 @@ impl CellGrid<'_> {
             }
         }
         let [across, up] = [0, 1].map(|axis| results.axis_title(axis));
-        let name = small_text(ui, &format!("{across} across, {up} up"), theme.secondary, plot.width() + LEFT_MARGIN);
+        let (name, room) = (format!("{across} across, {up} up"), plot.width() + LEFT_MARGIN);
+        let name = truncated(ui.painter(), &name, theme::small(), theme.secondary, room);
         let at = pos2(plot.right() - name.size().x, plot.bottom() + 18.0);
         ui.painter().galley(at, name, theme.secondary);
     }

@@ -29,7 +29,7 @@ impl ParallelAxis {
     /// them. `room`: the maximum width of the name, points.
     fn paint(&self, ui: &Ui, theme: &Theme, sheet: Rect, plot: Rect, room: f32) {
         ui.painter().vline(self.x, plot.y_range(), Stroke::new(1.0, theme.secondary));
-        let name = small_text(ui, &self.name, theme.text, room.min(240.0));
+        let name = truncated(ui.painter(), &self.name, theme::small(), theme.text, room.min(240.0));
         let wide = name.size().x;
         let left = (self.x - wide / 2.0).min(sheet.right() - wide).max(sheet.left());
         let at = pos2(left, plot.top() - NAMES_HEIGHT - 2.0);

@@ -20,7 +20,7 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
     let Some((values_at_step, x, y)) = ends else { return empty_picture(ui, sheet, theme) };
     let (top, bottom) = (sheet.top() + 2.0, sheet.bottom() - BOTTOM_MARGIN);
     let y_ticks = y.ticks((((bottom - top) / 44.0) as usize).clamp(2, 6));
-    let wide = |words: &str| ui.painter().layout_no_wrap(words.to_owned(), theme::numbers(), theme.secondary).size().x;
+    let wide = |words: &str| text_width(ui.painter(), words, theme::numbers());
     let widest = y_ticks.iter().map(|(_, words)| wide(words)).fold(0.0, f32::max);
     let left = sheet.left() + (widest + 8.0).max(LEFT_MARGIN);
     let plot = Rect::from_min_max(pos2(left, top), pos2(sheet.right() - 10.0, bottom));
@@ -81,14 +81,14 @@ impl Axes {
                 figure_text(ui, pos2(at, plot.bottom() + 3.0), Align2::CENTER_TOP, &words, theme.secondary);
                 continue;
             }
-            let wide = small_text(ui, &words, theme.secondary, 200.0).size().x * 1.15;
+            let wide = truncated(ui.painter(), &words, theme::small(), theme.secondary, 200.0).size().x * 1.15;
             // figures that would touch those before them are left out
             if at - wide / 2.0 >= free_from && at + wide / 2.0 <= sheet.right() {
                 figure_text(ui, pos2(at, plot.bottom() + 3.0), Align2::CENTER_TOP, &words, theme.secondary);
                 free_from = at + wide / 2.0 + 6.0;
             }
         }
-        let name = small_text(ui, key, theme.secondary, plot.width());
+        let name = truncated(ui.painter(), key, theme::small(), theme.secondary, plot.width());
         let at = pos2(plot.right() - name.size().x, plot.bottom() + 18.0);
         ui.painter().galley(at, name, theme.secondary);
     }

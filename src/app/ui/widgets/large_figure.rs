@@ -73,7 +73,7 @@ impl LargeFigure {
 
     fn galleys(&self, ui: &Ui, theme: &Theme) -> FigureGalleys {
         let laid_out = |words: &str, font: FontId, colour| ui.painter().layout_no_wrap(words.to_owned(), font, colour);
-        let small = |words: &str, colour| laid_out(words, FontId::proportional(theme::SMALL), colour);
+        let small = |words: &str, colour| laid_out(words, theme::small(), colour);
         let label = if self.unit.is_empty() { self.label.clone() } else { format!("{} ({})", self.label, self.unit) };
         let some = |words: &str, colour| (!words.is_empty()).then(|| small(words, colour));
         FigureGalleys {
@@ -256,7 +256,7 @@ fn rest_ui(ui: &mut Ui, theme: &Theme, rest: &[LargeFigure], sense: Sense) -> Op
     let (rect, response) = ui.allocate_exact_size(vec2(MORE_WIDTH, HEIGHT), Sense::click());
     let words = format!("{} more", rest.len());
     let colour = if response.hovered() || response.has_focus() { theme.text } else { theme.secondary };
-    ui.painter().text(rect.left_center(), Align2::LEFT_CENTER, words, FontId::proportional(theme::SMALL), colour);
+    ui.painter().text(rect.left_center(), Align2::LEFT_CENTER, words, theme::small(), colour);
     let lines = rest.iter().map(LargeFigure::accessible_text).collect::<Vec<_>>().join("\n");
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("More numbers: {lines}")));
     let mut clicked = None;

@@ -2,6 +2,7 @@
 
 use eframe::egui::{Color32, Label, Painter, Rect, Response, RichText, Sense, Ui, Vec2, WidgetInfo, accesskit::Role};
 
+use super::truncated::text_width;
 use crate::ui::{
     plot::note_canvas,
     theme::{self, Theme},
@@ -23,12 +24,17 @@ pub fn note_height(ui: &Ui, words: &str, width: f32) -> f32 {
 
 /// The width of a note in one line, points.
 pub fn note_width(painter: &Painter, words: &str) -> f32 {
-    painter.layout_no_wrap(words.to_owned(), theme::small(), Color32::PLACEHOLDER).size().x
+    text_width(painter, words, theme::small())
 }
 
 /// Small text that continues in further lines where the room is too narrow.
 pub fn wrapped_ui(ui: &mut Ui, words: impl Into<String>, colour: Color32) -> Response {
     ui.add(Label::new(small_text(words, colour)).wrap())
+}
+
+/// Small text on one line, cut off where the room is too narrow.
+pub fn truncated_ui(ui: &mut Ui, words: impl Into<String>, colour: Color32) -> Response {
+    ui.add(Label::new(small_text(words, colour)).truncate())
 }
 
 /// Small text in as many lines as it needs. Where it has no room, `short` stands in its place, with the text as its

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use eframe::egui::{Label, Slider, TextStyle, Ui, WidgetInfo, accesskit::Role};
 
+use super::truncated::text_width;
+
 /// When the cursor last moved by itself; `None` while it stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Playhead {
@@ -50,7 +52,8 @@ impl Playhead {
             if ui.button("next").on_hover_text(format!("One {what} on.")).clicked() {
                 (cursor, self.playing) = ((cursor + 1).min(last), None);
             }
-            let room = name.map_or(80.0, |name| width_of(ui, &name(last)) + 24.0);
+            let font = TextStyle::Body.resolve(ui.style());
+            let room = name.map_or(80.0, |name| text_width(ui.painter(), &name(last), font) + 24.0);
             ui.spacing_mut().slider_width = (ui.available_width() - room).max(40.0);
             let mut shown = cursor;
             let slider = ui.add(Slider::new(&mut shown, 0..=last).show_value(name.is_none()));
@@ -83,12 +86,6 @@ impl Playhead {
         self.playing = Some(now);
         cursor + 1
     }
-}
-
-/// The width of a text in a row of controls.
-fn width_of(ui: &Ui, words: &str) -> f32 {
-    let font = TextStyle::Body.resolve(ui.style());
-    ui.painter().layout_no_wrap(words.to_owned(), font, ui.visuals().text_color()).size().x
 }
 
 #[cfg(test)]

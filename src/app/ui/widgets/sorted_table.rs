@@ -95,7 +95,7 @@ impl SortedTable<'_> {
             let is_bright = column.descending.is_some() || response.hovered();
             let words = CellText {
                 text: format!("{}{sign}", column.heading),
-                font: FontId::proportional(theme::SMALL),
+                font: theme::small(),
                 colour: if is_bright { self.theme.text } else { self.theme.secondary },
                 align_right: column.align_right,
             };

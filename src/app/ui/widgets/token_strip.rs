@@ -4,6 +4,7 @@ use eframe::egui::{
     Align2, Color32, FontId, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
 };
 
+use super::truncated::text_width;
 use crate::ui::{system_fonts::is_east_asian, theme::Theme};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -44,7 +45,7 @@ pub fn written_strip_ui(
     mark: impl Fn(usize) -> Mark,
 ) -> StripResponse {
     let font = FontId::monospace(FONT_SIZE);
-    let advance = ui.painter().layout_no_wrap("m".to_owned(), font.clone(), theme.text).size().x;
+    let advance = text_width(ui.painter(), "m", font.clone());
     let width = ui.available_width().max(advance * 8.0);
     let mut places: Vec<Rect> = Vec::with_capacity(tokens.len());
     let (mut x, mut row) = (0.0, 0.0);
@@ -53,9 +54,7 @@ pub fn written_strip_ui(
         let wide = match token.chars().count() {
             0 => narrow_token(advance),
             // these are wider than the others
-            _ if token.contains(is_east_asian) => {
-                ui.painter().layout_no_wrap(visible_text(token), font.clone(), theme.text).size().x
-            }
+            _ if token.contains(is_east_asian) => text_width(ui.painter(), &visible_text(token), font.clone()),
             n => advance * n as f32,
         };
         // Word tokens hold no spaces, so that they are drawn apart.

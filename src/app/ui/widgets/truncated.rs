@@ -1,4 +1,4 @@
-//! Text on one line, shortened by an ellipsis where it is too wide or too long.
+//! Text on one line: its width, and the text shortened by an ellipsis where it is too wide or too long.
 
 use std::sync::Arc;
 
@@ -9,6 +9,11 @@ use eframe::egui::{
 
 /// Narrower than this nothing can be read, points.
 const MIN_WIDTH: f32 = 8.0;
+
+/// The width of a text in one line, points.
+pub fn text_width(painter: &Painter, words: &str, font: FontId) -> f32 {
+    painter.layout_no_wrap(words.to_owned(), font, Color32::PLACEHOLDER).size().x
+}
 
 /// Lays out one line of text, truncated at `width` points.
 pub fn truncated(painter: &Painter, text: &str, font: FontId, colour: Color32, width: f32) -> Arc<Galley> {
@@ -51,9 +56,7 @@ pub fn shared_beginnings(names: &[&str], separators: &[u8]) -> Vec<usize> {
 /// The text, shortened where it is wider than `width` points: in its first `shared` bytes, which others have too, and where these
 /// are not enough in the middle of the rest.
 pub fn without_shared(painter: &Painter, text: &str, shared: usize, font: &FontId, width: f32) -> String {
-    shortened(text, shared, |words| {
-        painter.layout_no_wrap(words.to_owned(), font.clone(), Color32::PLACEHOLDER).size().x <= width.max(MIN_WIDTH)
-    })
+    shortened(text, shared, |words| text_width(painter, words, font.clone()) <= width.max(MIN_WIDTH))
 }
 
 fn shortened(text: &str, shared: usize, fits: impl Fn(&str) -> bool) -> String {

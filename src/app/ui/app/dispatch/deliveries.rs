@@ -53,7 +53,7 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
                 let name = app.runs.remove_discarded(&run);
                 app.trash.push(TrashedRun::new(place.clone(), name.clone()));
                 let back = ("Undo".to_owned(), RunsAction::TakeBack(place).into());
-                app.toasts.push_with(Level::Info, format!("{name} is in the trash."), back);
+                app.toasts.push_with(format!("{name} is in the trash."), back);
             }
             Delivery::Compared(runs) => {
                 let runs = runs.map_err(|words| app.toasts.push(Level::Error, words));

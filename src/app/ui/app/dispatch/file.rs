@@ -94,7 +94,7 @@ pub(in crate::ui) fn save_dialog_ended(app: &mut App, suggested: &str, path: Opt
             let folder = app.host.export_folder();
             let words = format!("{suggested} was not saved: no file was chosen, or no file dialog opens here.");
             let save = FileAction::SaveInExports(suggested.to_owned(), bytes).into();
-            app.toasts.push_with(Level::Info, words, (format!("Save into {}", folder.display()), save));
+            app.toasts.push_with(words, (format!("Save into {}", folder.display()), save));
         }
     }
 }

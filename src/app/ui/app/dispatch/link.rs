@@ -124,5 +124,5 @@ fn offer_to_run(app: &mut App, link: &Permalink, step: u64) {
     }
     let shown = grouped(step);
     let words = format!("The link is of step {shown}, which is {shown} steps away: no run of these settings is here.");
-    app.toasts.push_with(Level::Info, words, (format!("Run to step {shown}"), RunAction::RunTo(step).into()));
+    app.toasts.push_with(words, (format!("Run to step {shown}"), RunAction::RunTo(step).into()));
 }

@@ -9,7 +9,9 @@ use crate::ui::{
 
 pub(super) fn dispatch(app: &mut App, action: LookAction, ctx: &Context) {
     match action {
-        LookAction::FoldInspector if app.session.is_presenting && follows_step(app) => {
+        LookAction::FoldInspector
+            if app.session.is_presenting && app.page().is_some_and(|page| page.lesson.step().is_some()) =>
+        {
             let is_open = app.session.is_lesson_open();
             (app.session.inspector_open, app.session.tab) = (!is_open, Tab::Lesson);
         }
@@ -39,8 +41,4 @@ pub(super) fn dispatch(app: &mut App, action: LookAction, ctx: &Context) {
             app.frames = FrameTimes::default();
         }
     }
-}
-
-fn follows_step(app: &App) -> bool {
-    app.page().is_some_and(|page| page.lesson.step().is_some())
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     analysis::{generator::MatrixKind, graph_file::Format},
-    config::Setting,
+    config::{ConfigError, Setting},
     labs::{
         self,
         equilibrium::{self, settings::GeneratorSettings},
@@ -44,7 +44,11 @@ pub(in crate::ui) fn open_file(app: &mut App, path: PathBuf, ctx: &Context) {
 
 pub(in crate::ui) fn open_config_text(app: &mut App, path: &Path, content: &str, ctx: &Context) {
     let lab = Config::lab_id(content).and_then(|id| labs::find_in(app.lists.labs, &id));
-    let read = lab.and_then(|lab| Config::from_toml(content, lab.id, &(lab.knobs)()));
+    open_config(app, path, lab.and_then(|lab| Config::from_toml(content, lab.id, &(lab.knobs)())), ctx);
+}
+
+/// Opens the settings that were read of a file, or says why there are none.
+fn open_config(app: &mut App, path: &Path, read: Result<Config, ConfigError>, ctx: &Context) {
     match read {
         Ok(config) => _ = open_settings(app, config.into(), ctx),
         Err(e) => app.toasts.push(Level::Error, format!("{} was not opened: {e}", path.display())),
@@ -62,10 +66,7 @@ pub(in crate::ui) fn open_transitions(app: &mut App, matrix: &MatrixExport, ctx:
         config.set(&knobs, states, count)?;
         Ok(config)
     });
-    match config {
-        Ok(config) => _ = open_settings(app, config.into(), ctx),
-        Err(e) => app.toasts.push(Level::Error, format!("{} was not opened: {e}", path.display())),
-    }
+    open_config(app, path, config, ctx);
 }
 
 /// Opens the first lab that takes files of a kind, unless the lab on screen does; false if none does.

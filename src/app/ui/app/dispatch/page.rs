@@ -12,7 +12,9 @@ use crate::ui::{
 };
 
 pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {
-    if action == PageAction::Undo && takes_back(app) {
+    // deleted runs come back where no lab is in front, or one whose last step is older than the last deletion
+    let takes_back = || app.page().is_none_or(|page| page.history.newer_deletion(&app.trash).is_some());
+    if action == PageAction::Undo && takes_back() {
         return take_back(app, ctx);
     }
     let Some(page) = app.page_mut() else { return };
@@ -78,11 +80,6 @@ fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
         None => app.opening.extend(awaited),
     }
     app.toasts.push(Level::Info, words);
-}
-
-/// True if undo is for deleted runs: where no lab is in front, or one whose last step is older than the last deletion.
-fn takes_back(app: &App) -> bool {
-    app.page().is_none_or(|page| page.history.newer_deletion(&app.trash).is_some())
 }
 
 /// The run that was deleted last comes back.

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eframe::egui::{
-    Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2,
-};
+use eframe::egui::{Align2, Color32, Mesh, Painter, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
 use super::{DifferenceSides, Pair};
 use crate::{
@@ -12,7 +10,7 @@ use crate::{
     ui::{
         plot::{Scale, empty_ui, value_label},
         table::{Table, optional_field},
-        theme::{SMALL, Theme},
+        theme::{self, Theme},
         widgets::{notes::canvas_ui, number::grouped, truncated::paint_truncated},
     },
 };
@@ -124,7 +122,7 @@ impl GraphDifference {
         let [rows, columns] = if self.directed { ["target", "source"] } else { ["node", "node"] };
         let items = if self.ids.is_empty() { "neurons" } else { "nodes by their place" };
         let words = format!("rows: {rows}, columns: {columns} ({items})");
-        painter.text(pos2(sheet.left(), foot), Align2::LEFT_TOP, words, FontId::proportional(SMALL), theme.secondary);
+        painter.text(pos2(sheet.left(), foot), Align2::LEFT_TOP, words, theme::small(), theme.secondary);
         let corner = pos2(sheet.left() + LEFT_MARGIN, foot + 20.0);
         let side = (sheet.right() - corner.x - 4.0).min(sheet.bottom() - corner.y - 20.0).max(16.0);
         let rect = Rect::from_min_size(corner, vec2(side, side));
@@ -132,10 +130,11 @@ impl GraphDifference {
         let max = self.edges.keys().map(|(a, b)| (*a).max(*b)).max().unwrap_or(0);
         let place = |n: f32| (n + 0.5) / (max as f32 + 1.0) * side;
         for (value, words) in Scale::Linear.ticks(0.0, f64::from(max), (side / 64.0).clamp(1.0, 8.0) as usize) {
-            let (at, mono) = (place(value as f32), FontId::monospace(SMALL));
+            let at = place(value as f32);
             let below = pos2(rect.left() + at, rect.bottom() + 3.0);
-            painter.text(below, Align2::CENTER_TOP, &words, mono.clone(), theme.secondary);
-            painter.text(pos2(rect.left() - 5.0, rect.top() + at), Align2::RIGHT_CENTER, words, mono, theme.secondary);
+            let beside = pos2(rect.left() - 5.0, rect.top() + at);
+            painter.text(below, Align2::CENTER_TOP, &words, theme::numbers(), theme.secondary);
+            painter.text(beside, Align2::RIGHT_CENTER, words, theme::numbers(), theme.secondary);
         }
         let (mut mesh, colours) = (Mesh::default(), sign_colours(sides, theme));
         for class_shown in [0, 1, 2] {
@@ -158,7 +157,7 @@ impl GraphDifference {
             painter.add(mesh);
             let words = format!("{words}: {}", grouped(counts[i] as u64));
             let at = pos2(sheet.left() + 16.0, y);
-            paint_truncated(painter, at, &words, FontId::proportional(SMALL), theme.text, sheet.width() - 16.0);
+            paint_truncated(painter, at, &words, theme::small(), theme.text, sheet.width() - 16.0);
             y += 18.0;
         }
         y + 4.0

@@ -111,10 +111,9 @@ impl Picture<'_> {
         let line = [pos2(x, self.y(LABEL_Y * 2.0)), pos2(x, self.y(AXIS_Y))];
         paint_dashed(ui.painter(), &line, stroke, 4.0, 3.0);
         let words = format!("the paper: {}", number::short(published));
-        let font = FontId::proportional(theme::SMALL);
-        let half = ui.painter().layout_no_wrap(words.clone(), font.clone(), self.theme.secondary).size().x / 2.0;
+        let half = note_width(ui.painter(), &words) / 2.0;
         let x = x.clamp(self.rect.left() + half, (self.rect.right() - half).max(self.rect.left() + half));
-        ui.painter().text(pos2(x, self.y(LABEL_Y)), Align2::CENTER_CENTER, words, font, self.theme.secondary);
+        ui.painter().text(pos2(x, self.y(LABEL_Y)), Align2::CENTER_CENTER, words, theme::small(), self.theme.secondary);
     }
 
     fn interval(&self, ui: &Ui, judged: &Judgement) {

@@ -69,15 +69,14 @@ pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&Runs
     };
     let (state, words) = state(entry, runs);
     let title_room = if is_narrow { width - ID_WIDTH } else { title_room(width) };
-    let small = FontId::proportional(theme::SMALL);
     let sign = if is_unfolded { '\u{25be}' } else { '\u{25b8}' };
     let star = if entry.claim.starred { " ★" } else { "" };
-    let id = layout(format!("{sign} {}{star}", entry.claim.id), small.clone(), theme.secondary, ID_WIDTH);
+    let id = layout(format!("{sign} {}{star}", entry.claim.id), theme::small(), theme.secondary, ID_WIDTH);
     let title = layout(entry.claim.title.clone(), FontId::proportional(theme::BODY), theme.text, title_room);
     let effect_room = if is_narrow { title_room } else { EFFECT_WIDTH };
     let effect = layout(effect(entry, runs), theme::numbers(), theme.text, effect_room);
     let verdict_room = if is_narrow { title_room - SIGN_WIDTH } else { VERDICT_WIDTH - SIGN_WIDTH };
-    let verdict = layout(words.clone(), small, sign_colour(theme, state), verdict_room);
+    let verdict = layout(words.clone(), theme::small(), sign_colour(theme, state), verdict_room);
 
     let beside = title.size().y.max(effect.size().y).max(verdict.size().y);
     let effect_height = if effect.is_empty() { 0.0 } else { effect.size().y };

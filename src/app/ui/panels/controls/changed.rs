@@ -44,8 +44,9 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
             let keys = changed.iter().map(|key| (*key).to_owned()).collect();
             shell.act(SettingAction::RestoreAll(keys));
         }
-        let title = small_text("Changed from preset", shell.theme.secondary);
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| ui.add(Label::new(title).truncate()));
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+            truncated_ui(ui, "Changed from preset", shell.theme.secondary);
+        });
     });
 }
 
@@ -65,11 +66,9 @@ fn row_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, knob: &Knob) {
                 back.widget_info(|| WidgetInfo::labeled(Role::Button, !is_locked, &name));
                 let back = back.on_hover_text(format!("The preset has {preset}.")).on_disabled_hover_text(LOCKED);
                 shell.on_click(back, SettingAction::Restore(knob.key.to_owned()));
-                let shown = small_text(&value, shell.theme.text);
-                ui.add(Label::new(shown).truncate()).on_hover_text(format!("{} = {value}", knob.key));
+                truncated_ui(ui, &value, shell.theme.text).on_hover_text(format!("{} = {value}", knob.key));
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                    let name = small_text(knob.label, shell.theme.secondary);
-                    let name = ui.add(Label::new(name).truncate()).on_hover_text(knob.label);
+                    let name = truncated_ui(ui, knob.label, shell.theme.secondary).on_hover_text(knob.label);
                     let words = format!("{} = {value}", knob.label);
                     name.widget_info(|| WidgetInfo::labeled(Role::Label, true, &words));
                 });

@@ -70,9 +70,7 @@ impl Chips {
         ui.horizontal_wrapped(|ui| {
             note_ui(ui, theme, "only");
             for chip in &self.shown {
-                if self.chip_ui(ui, chip) {
-                    clicked = Some(chip.group.clone());
-                }
+                clicked = self.chip_ui(ui, chip).or(clicked.take());
             }
             if self.others.is_empty() {
                 return;
@@ -82,9 +80,7 @@ impl Chips {
                 let height = ui.spacing().interact_size.y;
                 ScrollArea::vertical().max_height(360.0).show_rows(ui, height, self.others.len(), |ui, rows| {
                     for chip in &self.others[rows] {
-                        if self.chip_ui(ui, chip) {
-                            clicked = Some(chip.group.clone());
-                        }
+                        clicked = self.chip_ui(ui, chip).or(clicked.take());
                     }
                 });
             });
@@ -94,15 +90,16 @@ impl Chips {
         true
     }
 
-    /// Draws a chip; true if it was clicked.
-    fn chip_ui(&self, ui: &mut Ui, chip: &Chip) -> bool {
+    /// Draws a chip; returns its group if it was clicked.
+    fn chip_ui(&self, ui: &mut Ui, chip: &Chip) -> Option<RunGroup> {
         let words = format!("{} {}", chip.group.label(), chip.runs);
         let button = ui.add(Button::selectable(self.chosen.contains(&chip.group), words).truncate());
         let what = match chip.group {
             RunGroup::Tag(_) => "with this tag",
             RunGroup::Sweep(_) => "of this sweep",
         };
-        button.on_hover_text(format!("Only runs {what}. With several chips on, runs of any of them.")).clicked()
+        let button = button.on_hover_text(format!("Only runs {what}. With several chips on, runs of any of them."));
+        button.clicked().then(|| chip.group.clone())
     }
 }
 

@@ -224,11 +224,11 @@ fn difference_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
         return;
     }
     let names = &page.runs.names;
-    let ([first, second], is_hidden) = page.multiples.difference_choice();
-    let mut is_shown = !*is_hidden;
+    let Multiples { pair: [first, second], is_difference_hidden, .. } = &mut page.multiples;
+    let mut is_shown = !*is_difference_hidden;
     let about = "The second run minus the first. Both need the same text or the same nodes.";
     ui.checkbox(&mut is_shown, "difference").on_hover_text(about);
-    *is_hidden = !is_shown;
+    *is_difference_hidden = !is_shown;
     if names.len() == 2 || !is_shown {
         return;
     }

@@ -18,23 +18,21 @@ pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
 /// Name, note and tags, kept when one leaves the field.
 fn name_and_note_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &RunRow) {
     let theme = shell.theme;
-    let label = note_ui(ui, theme, "name");
-    let draft = &mut page.draft.note;
-    let name = TextEdit::singleline(&mut draft.name).hint_text(row.folder.as_str()).desired_width(f32::INFINITY);
-    let name = ui.add(name).labelled_by(label.id);
-    let label = note_ui(ui, theme, "note");
-    let note = TextEdit::multiline(&mut draft.note).desired_rows(3).hint_text("What it was for, what came of it");
-    let note = ui.add(note.desired_width(f32::INFINITY)).labelled_by(label.id);
-    let label = note_ui(ui, theme, "tags");
-    let tags = TextEdit::singleline(&mut page.draft.tags).hint_text("separated by commas").desired_width(f32::INFINITY);
-    let tags = ui.add(tags).labelled_by(label.id);
-    let draft = &mut page.draft.note;
+    let mut field_ui = |name: &str, field: TextEdit<'_>| {
+        let label = note_ui(ui, theme, name);
+        ui.add(field.desired_width(f32::INFINITY)).labelled_by(label.id)
+    };
+    let draft = &mut page.draft;
+    let name = field_ui("name", TextEdit::singleline(&mut draft.note.name).hint_text(row.folder.as_str()));
+    let note = TextEdit::multiline(&mut draft.note.note).hint_text("What it was for, what came of it");
+    let note = field_ui("note", note.desired_rows(3));
+    let tags = field_ui("tags", TextEdit::singleline(&mut draft.tags).hint_text("separated by commas"));
     if tags.lost_focus() {
-        draft.tags = parse_tags(&page.draft.tags);
-        page.draft.tags = draft.tags.join(", ");
+        draft.note.tags = parse_tags(&draft.tags);
+        draft.tags = draft.note.tags.join(", ");
     }
-    if (name.lost_focus() || note.lost_focus() || tags.lost_focus()) && *draft != row.note {
-        shell.act(RunsAction::Note(row.path.clone(), draft.clone()));
+    if (name.lost_focus() || note.lost_focus() || tags.lost_focus()) && draft.note != row.note {
+        shell.act(RunsAction::Note(row.path.clone(), draft.note.clone()));
     }
 }
 
@@ -127,8 +125,8 @@ fn pair_ui(ui: &mut Ui, shell: &Shell<'_>, word: &str, value: &str) {
     ui.horizontal(|ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.add(Label::new(RichText::new(value).font(theme::numbers())).truncate());
-            let name = Label::new(small_text(word, shell.theme.secondary)).truncate();
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| ui.add(name));
+            let left = Layout::left_to_right(Align::Center);
+            ui.with_layout(left, |ui| truncated_ui(ui, word, shell.theme.secondary));
         });
     });
 }

@@ -104,14 +104,12 @@ fn row_ui(
         let mut text = first.clone();
         if i == NAME_COLUMN {
             let pin = first.strip_suffix(row.title()).unwrap_or_default();
-            let wide = ui.painter().layout_no_wrap(pin.to_owned(), font.clone(), theme.text).size().x;
-            let room = place.width() - PAD - wide;
+            let room = place.width() - PAD - text_width(ui.painter(), pin, font.clone());
             text = format!("{pin}{}", without_shared(ui.painter(), row.title(), shared, &font, room));
         }
         let is_short = text != first;
         let is_first_cut = cell_ui(ui, line(middle), CellText { text, font, colour: theme.text, align_right });
-        let (font, colour) = (FontId::proportional(theme::SMALL), theme.secondary);
-        let colour = if i == 5 { state_colour(shell, row) } else { colour };
+        let (font, colour) = (theme::small(), if i == 5 { state_colour(shell, row) } else { theme.secondary });
         let is_cut = cell_ui(ui, line(middle + 17.0), CellText { text: second.clone(), font, colour, align_right });
         let cell = |salt: &str| ui.interact(place, ui.scope_id().with((salt, &row.folder)), Sense::hover());
         match i {
@@ -191,6 +189,8 @@ fn cells(shell: &Shell<'_>, row: &RunRow, settings: Vec<String>) -> [(String, St
         _ => with_tags(row, ""),
     };
     let lab = shell.lists.lab(&row.lab).map_or(row.lab.as_str(), |l| l.title);
+    let preset = shell.lists.preset_title(&row.lab, &row.preset);
+    let preset = if row.sweep.is_empty() { preset.to_owned() } else { format!("sweep {}, {preset}", row.sweep) };
     let mut settings = settings.into_iter();
     let first_setting =
         settings.next().unwrap_or_else(|| if row.settings.is_empty() { String::new() } else { "none".into() });
@@ -201,19 +201,13 @@ fn cells(shell: &Shell<'_>, row: &RunRow, settings: Vec<String>) -> [(String, St
     let archived = if row.note.archived { "archived, " } else { "" };
     [
         (format!("{pin}{}", row.title()), second),
-        (lab.to_owned(), preset_label(shell, row)),
+        (lab.to_owned(), preset),
         (first_setting, settings.collect::<Vec<_>>().join(", ")),
         steps,
         (row.loss_label(), result(row)),
         (row.when.clone(), format!("{archived}{}", row.state_label())),
         (size(row.bytes), String::new()),
     ]
-}
-
-/// The preset, and the sweep whose run it is.
-fn preset_label(shell: &Shell<'_>, row: &RunRow) -> String {
-    let preset = shell.lists.preset_title(&row.lab, &row.preset);
-    if row.sweep.is_empty() { preset.to_owned() } else { format!("sweep {}, {preset}", row.sweep) }
 }
 
 /// The key of the first headline number that is not a loss, and the number.

@@ -98,14 +98,13 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
         let is_marked = mark.is_some();
         let parts = [Some(results.progress_label()), thinned, mark, selected, spread];
         let words = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-        let note = ui.add(Label::new(small_text(words, shell.theme.secondary)).truncate());
+        let note = truncated_ui(ui, words, shell.theme.secondary);
         if is_marked {
             note.on_hover_text(BEST_RULE);
         }
     });
     if let Some(why) = results.failures().first() {
-        let words = format!("failed: {why}");
-        ui.add(Label::new(small_text(words, shell.theme.error)).truncate());
+        truncated_ui(ui, format!("failed: {why}"), shell.theme.error);
     }
     let (process, make) = (&results.process, format!("Make {} here", counted(progress.to_make(), "run")));
     end_ui(ui, shell.theme, process, &make, progress.finished, results.runs.len());

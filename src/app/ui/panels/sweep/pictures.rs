@@ -73,10 +73,7 @@ fn curves_with_title(
     ui.spacing_mut().item_spacing.y = 0.0;
     let (rect, _) = ui.allocate_exact_size(vec2(size.x, 20.0), Sense::hover());
     let place = UiBuilder::new().max_rect(rect);
-    ui.scope_builder(place, |ui| {
-        let words = small_text(words, view.theme.secondary);
-        ui.add(Label::new(words).truncate());
-    });
+    ui.scope_builder(place, |ui| truncated_ui(ui, words, view.theme.secondary));
     curves_ui(ui, vec2(size.x, size.y - 20.0), view, &prepared.lines, page.step, &mut page.chart)
 }
 
@@ -106,8 +103,7 @@ fn slider_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, view: &SweepV
         let about = "All pictures and the table show the newest recorded value at or before this step.";
         step_ui(ui, shell.theme, &mut page.step, last, |room| room * 0.44 - 120.0, about);
         let words = format!("{} as recorded {}{}", view.heading(), step_label(view), left_out_message(view));
-        let words = small_text(words, shell.theme.secondary);
-        ui.add(Label::new(words).truncate()).on_hover_ui(|ui| {
+        truncated_ui(ui, words, shell.theme.secondary).on_hover_ui(|ui| {
             for (i, axis) in view.results.axes.iter().enumerate() {
                 ui.label(format!("Slice along {}: a dot a seed; {}.", axis.key, mean_line_label(view, i)));
             }

@@ -94,11 +94,7 @@ impl<'a> TableFrame<'a> {
         let number = (1.5 * shared / (axes + 1.5 * count).max(1.0)).max(MIN_NUMBER_WIDTH);
         let part = ((shared - number * count) / axes.max(1.0)).max(MIN_SETTING_WIDTH);
         let theme = view.theme;
-        let has_room = |(_, words): &(Column, String)| {
-            let galley =
-                ui.painter().layout_no_wrap(words.clone(), FontId::proportional(theme::SMALL), theme.secondary);
-            galley.size().x <= number - 3.0 * PAD
-        };
+        let has_room = |(_, words): &(Column, String)| note_width(ui.painter(), words) <= number - 3.0 * PAD;
         let head = if numbers.iter().all(has_room) { HEAD_HEIGHT } else { 2.0 * HEAD_LINE };
         let all = std::iter::once((Column::Point, points.to_owned(), point))
             .chain(settings.map(|(column, words)| (column, words, part)))

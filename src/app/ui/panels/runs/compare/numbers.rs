@@ -53,7 +53,7 @@ pub fn numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
         let mark = table::mark_legend(&view).map(str::to_owned);
         let legend = mark.into_iter().chain(table::spread_legend(&view)).collect::<Vec<_>>().join(" · ");
         if !legend.is_empty() {
-            ui.add(Label::new(small_text(legend, theme.secondary)).truncate());
+            truncated_ui(ui, legend, theme.secondary);
         }
     });
     let mut clicked = None;
