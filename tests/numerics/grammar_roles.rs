@@ -35,7 +35,7 @@ fn accuracies(settings: &[(&str, &str)], seed: u64) -> Vec<(String, RoleAccuracy
 
 fn shares(all: &[(String, RoleAccuracy)], id: &str, features: RoleFeatures) -> [f64; 3] {
     let (_, accuracy) = all.iter().find(|(of, _)| of == id).unwrap();
-    accuracy.accuracies(accuracy.by_features(features, 0).unwrap())
+    accuracy.accuracies(accuracy.by_features(features).unwrap())
 }
 
 #[test]

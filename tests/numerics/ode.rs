@@ -239,7 +239,7 @@ fn more_output_times_cost_nothing() {
         for policy in Policy::ALL {
             let options = SolverOptions { method, policy, rtol: 1e-7, atol: 1e-7, steps: 400, ..fine };
             let plain = solved(&bent, &[0.7, 0.9], 2.0, &options);
-            let many = solve_at(&bent, &vector(&[0.7, 0.9]), 0.0, &times, &options).unwrap();
+            let many = solve_at(&bent, &vector(&[0.7, 0.9]), &times, &options).unwrap();
             assert_eq!((many.trace.nfe, values(&many.end)), (plain.trace.nfe, values(&plain.end)));
             assert_eq!(many.states.iter().map(|s| s.0).collect::<Vec<_>>(), times);
             for (t, y) in &many.states {
@@ -283,7 +283,7 @@ fn solver_errors_name_the_reason_and_the_time() {
     assert!(matches!(empty.reason, SolveFailure::State(_)), "{empty}");
     let words = solve(&still, &Tensor::zeros(2, DType::U32, CPU).unwrap(), Span::UNIT, &fine).unwrap_err();
     assert!(matches!(words.reason, SolveFailure::State(_)), "{words}");
-    let times = solve_at(&still, &vector(&[1.0]), 0.0, &[0.5, 0.5], &fine).unwrap_err();
+    let times = solve_at(&still, &vector(&[1.0]), &[0.5, 0.5], &fine).unwrap_err();
     assert_eq!(times.reason, SolveFailure::Times { value: 0.5 });
 
     let narrow = |_: f64, _: &Tensor| Tensor::zeros(3, DType::F64, CPU);

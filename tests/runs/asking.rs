@@ -1,7 +1,7 @@
 //! Tests the questions to a trained BDH that reads a text: products of queries and keys are compared with direct
 //! arithmetic on recorded x, and continuations with the output of `orrery model generate`.
 
-use std::{f64::consts::TAU, fs, path::Path, process::Command};
+use std::{f64::consts::TAU, fs, path::Path};
 
 use candle_core::Device;
 use orrery::{
@@ -20,7 +20,10 @@ use orrery::{
     },
 };
 
-use crate::{bdh_file::write_bdh, command::orrery};
+use crate::{
+    bdh_file::write_bdh,
+    command::{command, done, expect_exit, stderr_of},
+};
 
 const HEADS: usize = 2;
 const PER_HEAD: usize = 16;
@@ -124,13 +127,11 @@ fn the_continuation_equals_that_of_model_generate() {
     // the model wrote the likeliest tokens, so their loss is below that of uniform guessing
     assert!(reading.loss[8..].iter().all(|l| *l < 256f64.ln() + 1e-3), "{:?}", reading.loss);
     write_bdh(&folder.path().join("model.safetensors"), &model);
-    let output = Command::new(env!("CARGO_BIN_EXE_orrery"))
-        .args(["model", "generate", "model.safetensors", "the tide", "--tokens", "40", "--temperature", "0"])
-        .args(["--tokenizer", "byte"])
-        .current_dir(folder.path())
+    let output = command(folder.path(), ["model", "generate", "model.safetensors", "the tide", "--tokens", "40"])
+        .args(["--temperature", "0", "--tokenizer", "byte"])
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let ids: Vec<u32> = output.stdout[..48].iter().map(|b| u32::from(*b)).collect();
     assert_eq!(tokens, corpus.token_texts(&ids), "{:?}", String::from_utf8_lossy(&output.stdout));
     let (warm, other): (SynapseReading, _) = ask(&mut model, &corpus, &args(40, 1.5));
@@ -167,23 +168,19 @@ fn any_checkpoint_is_searched_with_sentences_of_ones_own() {
     fs::write(folder.path().join("one.tsv"), "a\tb\n".repeat(30)).unwrap();
     fs::write(folder.path().join("few.tsv"), "a\tb\nc\td\n").unwrap();
     fs::write(folder.path().join("latin.tsv"), b"a\tb\nc\t\xe9t\xe9\n").unwrap();
-    let run = |words: &str| orrery(folder.path(), words);
     let usual = "model find-concept model.safetensors sets.tsv --tokenizer byte --per-side 8 --random 2";
-    let (code, said) = run(&format!("{usual} --concept food --json a.json"));
-    assert_eq!(code, Some(0), "{said}");
-    for part in [
+    let parts = [
         "\u{201c}food\u{201d} against money: searched with 12 + 12 sentences, confirmed with 12 + 12",
         "128 pairs searched",
         "of 2 random models",
         "on sentences that took no part in the search",
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    ];
+    let said = expect_exit(folder.path(), &format!("{usual} --concept food --json a.json"), 0, &parts);
     assert!(!said.contains("language"), "{said}");
     let json: serde_json::Value = serde_json::from_slice(&fs::read(folder.path().join("a.json")).unwrap()).unwrap();
     assert_eq!((json["concept"].as_str(), json["random"].as_array().map(Vec::len)), (Some("food"), Some(2)));
     assert!(said.contains(json["verdict"].as_str().unwrap()));
-    run(&format!("{usual} --concept food --json b.json"));
+    done(folder.path(), &format!("{usual} --concept food --json b.json"));
     let bytes = |name: &str| fs::read(folder.path().join(name)).unwrap();
     assert_eq!(bytes("a.json"), bytes("b.json"), "equal input, equal bytes");
     for (words, part) in [
@@ -195,9 +192,8 @@ fn any_checkpoint_is_searched_with_sentences_of_ones_own() {
         ("sets.tsv sets.tsv", "sets.tsv"),
         ("model.safetensors sets.tsv --json sets.tsv", "is an input"),
     ] {
-        let (code, said) = run(&format!("model find-concept {words}"));
-        assert_eq!(code, Some(2), "{words}: {said}");
-        assert!(said.contains(part) && !said.contains("panicked"), "{words}: {said}");
+        let said = expect_exit(folder.path(), &format!("model find-concept {words}"), 2, &[part]);
+        assert!(!said.contains("panicked"), "{words}: {said}");
     }
 }
 
@@ -211,25 +207,20 @@ fn any_checkpoint_is_searched_with_the_built_in_sentences() {
     let folder = tempfile::tempdir().unwrap();
     saved(folder.path());
     let usual = "model find-concept model.safetensors currency_naive --per-side 4 --random 1";
-    let (code, said) = orrery(folder.path(), &format!("{usual} --tokenizer byte --json a.json"));
-    assert_eq!(code, Some(0), "{said}");
-    for part in ["built-in sentences `currency_naive`", "currency, naive corpus: searched with", "of 1 random models"] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    let parts = ["built-in sentences `currency_naive`", "currency, naive corpus: searched with", "of 1 random models"];
+    let said = expect_exit(folder.path(), &format!("{usual} --tokenizer byte --json a.json"), 0, &parts);
     assert!(!said.contains("are left out"), "bytes say every letter: {said}");
     let json: serde_json::Value = serde_json::from_slice(&fs::read(folder.path().join("a.json")).unwrap()).unwrap();
     assert_eq!(json["concept"].as_str(), Some("currency, naive corpus"));
     // a file takes precedence over a built-in set of the same name
     fs::write(folder.path().join("currency"), sets()).unwrap();
-    let (code, said) =
-        orrery(folder.path(), "model find-concept model.safetensors currency --tokenizer byte --per-side 4 --random 1");
-    assert!(code == Some(0) && said.contains("\u{201c}money\u{201d} against food"), "{said}");
+    let words = "model find-concept model.safetensors currency --tokenizer byte --per-side 4 --random 1";
+    expect_exit(folder.path(), words, 0, &["\u{201c}money\u{201d} against food"]);
     for (words, part) in [
         ("model.safetensors country --concept x", "leave out --concept"),
         ("model.safetensors nothing", "built-in sets are currency, country"),
     ] {
-        let (code, said) = orrery(folder.path(), &format!("model find-concept {words}"));
-        assert!(code == Some(2) && said.contains(part), "{words}: {said}");
+        expect_exit(folder.path(), &format!("model find-concept {words}"), 2, &[part]);
     }
 }
 
@@ -260,17 +251,13 @@ fn languages_with_unknown_letters_are_left_out() {
 fn a_search_is_stopped_by_the_keyboard() {
     use std::{
         io::{BufRead as _, BufReader, Read as _},
-        process::Stdio,
+        process::{Command, Stdio},
     };
     let folder = tempfile::tempdir().unwrap();
     saved(folder.path());
-    let mut child = Command::new(env!("CARGO_BIN_EXE_orrery"))
-        .args("model find-concept model.safetensors currency --tokenizer byte --random 16 --json a.json".split(' '))
-        .current_dir(folder.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let words = "model find-concept model.safetensors currency --tokenizer byte --random 16 --json a.json";
+    let mut child =
+        command(folder.path(), words.split(' ')).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     while !lines.next().expect("the question is told").unwrap().contains("searched with") {}
     std::thread::sleep(std::time::Duration::from_millis(200));

@@ -5,14 +5,14 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
 
-use crate::command::orrery;
-
-const LIMIT: Duration = Duration::from_secs(120);
+use crate::{
+    command::orrery,
+    wait_for::{wait_for, wait_until},
+};
 
 /// A run that trains in its own process.
 struct Training {
@@ -30,7 +30,7 @@ impl Training {
         command.args(settings.into_iter().flat_map(|setting| ["--set", setting]));
         let process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let mut training = Self { process, folder: PathBuf::new() };
-        wait("no step is made", || {
+        wait_for("no step is made", || {
             assert!(training.process.try_wait().unwrap().is_none(), "the run has ended");
             let mut made = fs::read_dir(here.join("runs")).ok()?.map(|entry| entry.unwrap().path());
             let is_run =
@@ -77,17 +77,6 @@ impl Drop for Training {
     }
 }
 
-fn wait<T>(failure: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(begun.elapsed() < LIMIT, "{failure}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 #[test]
 fn a_training_pauses_saves_and_changes_its_rate_when_asked() {
     let here = tempfile::tempdir().unwrap();
@@ -112,7 +101,7 @@ fn a_training_pauses_saves_and_changes_its_rate_when_asked() {
     assert_eq!(training.length(), length, "it trains although it is paused");
 
     assert!(training.answer("resume").contains("goes on after step"));
-    wait("it does not go on", || (training.length() > length).then_some(()));
+    wait_until("it does not go on", || training.length() > length);
     assert_eq!(training.events("state"), ["running", "paused", "running"].map(Value::from));
     // a value must be in the range of the setting and in that of the protocol
     for (words, part) in [("scale_lr --set factor=0.000001", "train.lr"), ("scale_lr --set factor=1000", "factor")] {
@@ -134,7 +123,7 @@ fn a_training_does_only_what_is_allowed() {
     assert!(said.contains("`pause` is not allowed by this run, which allows save"), "{said}");
     // a program that writes a question's file without checking the permissions is refused by the run itself
     fs::write(training.folder.join("ask/a.json"), json!({"ask": "pause"}).to_string()).unwrap();
-    let answer = wait("nobody answers", || fs::read(training.folder.join("answer/a.json")).ok());
+    let answer = wait_for("nobody answers", || fs::read(training.folder.join("answer/a.json")).ok());
     let answer: Value = serde_json::from_slice(&answer).unwrap();
     assert_eq!(answer["state"], "refused");
     assert!(answer["words"].as_str().unwrap().contains("is not allowed: this run allows save"), "{answer}");
@@ -163,6 +152,6 @@ fn a_paused_training_that_cannot_save_ends() {
     fs::write(&checkpoints, "no folder").unwrap();
     let (code, said) = training.ask("save");
     assert!(code != Some(0) && said.contains("ended"), "{code:?}: {said}");
-    let status = wait("it does not end", || training.process.try_wait().unwrap());
+    let status = wait_for("it does not end", || training.process.try_wait().unwrap());
     assert_eq!(status.code(), Some(1));
 }

@@ -4,8 +4,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
-    time::{Duration, Instant},
 };
 
 use candle_core::Device;
@@ -26,7 +24,12 @@ use orrery::{
     ui::host::Host,
 };
 
-use crate::{config_with::config_with, record::Record};
+use crate::{
+    command::{output_in, stderr_of},
+    config_with::config_with,
+    record::Record,
+    wait_for::wait_until,
+};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -55,12 +58,6 @@ fn write_unsaid(folder: &Path, vocab: usize) {
     }
 }
 
-fn orrery(folder: &Path, words: &str) -> Output {
-    let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    p.args(words.split_whitespace()).current_dir(folder);
-    p.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap()
-}
-
 const QUIET: &str = "--no-figures --set graph.edges=100 --set run.threads=1 --device cpu";
 
 /// Writes a folder with checkpoints of steps 0, 50 and 200, and records a run of it. Returns the run's folder.
@@ -69,8 +66,8 @@ fn recorded(folder: &Path) -> PathBuf {
     for (seed, step) in [(3, 200), (1, 0), (2, 50)] {
         write(&folder.join(format!("made/ckpt-{step:04}.safetensors")), seed, 32);
     }
-    let output = orrery(folder, &format!("run made {QUIET}"));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = output_in(folder, &format!("run made {QUIET}"));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let run = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     folder.join(run)
 }
@@ -105,7 +102,7 @@ fn steps_of_a_checkpoint_series_are_those_of_its_files() -> Outcome {
     assert_eq!(steps(&models), [0, 50, 200]);
     assert!(losses[0].1 != losses[1].1 && modularity[1].1 != modularity[2].1, "{losses:?} {modularity:?}");
     // the loss at a step equals that of the checkpoint's file alone
-    let alone = orrery(folder.path(), &format!("run made/ckpt-0050.safetensors {QUIET}"));
+    let alone = output_in(folder.path(), &format!("run made/ckpt-0050.safetensors {QUIET}"));
     let alone = folder.path().join(String::from_utf8_lossy(&alone.stdout).trim());
     let found = Reader::open(&alone)?.find_map(|e| match e {
         Event::Step(s) => s.scalars.iter().find(|(c, _)| c.as_str() == channels::LOSS_HELD_OUT).map(|(_, v)| *v),
@@ -125,16 +122,16 @@ fn steps_in_metadata_take_precedence_over_file_names() -> Outcome {
         let said = [("iter_num", step), ("epoch", "1")];
         write_with(&folder.path().join(format!("made.v2/{name}.safetensors")), (seed, 32), &said);
     }
-    let output = orrery(folder.path(), &format!("run made.v2 {QUIET}"));
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let output = output_in(folder.path(), &format!("run made.v2 {QUIET}"));
+    let told = stderr_of(&output);
     assert!(output.status.success(), "{told}");
     assert!(told.contains("best.safetensors`, as its `iter_num` says"), "{told}");
     let run = folder.path().join(String::from_utf8_lossy(&output.stdout).trim());
     assert_eq!(snapshots::list(&run).keys().copied().collect::<Vec<_>>(), [40, 700, 1000]);
     // if one file has no step in its metadata, the names of all files are used
     write(&folder.path().join("made.v2/last.safetensors"), 4, 32);
-    let output = orrery(folder.path(), &format!("run made.v2 {QUIET}"));
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let output = output_in(folder.path(), &format!("run made.v2 {QUIET}"));
+    let told = stderr_of(&output);
     assert!(output.status.code() == Some(2) && told.contains("such as step-500.pt"), "{told}");
     Ok(())
 }
@@ -183,8 +180,8 @@ fn the_record_holds_the_tokens_and_layers_that_were_found() -> Outcome {
     let letters: Vec<String> = ('a'..='z').chain([' ', '.', '\n']).map(String::from).collect();
     write_unsaid(&made, letters.len());
     fs::write(made.join("vocab.json"), serde_json::to_string(&letters)?)?;
-    let output = orrery(folder.path(), &format!("run made {QUIET}"));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let output = output_in(folder.path(), &format!("run made {QUIET}"));
+    let said = stderr_of(&output);
     assert!(output.status.success(), "{said}");
     let run = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let notices: Vec<String> = Reader::open(&folder.path().join(&run))?
@@ -200,12 +197,12 @@ fn the_record_holds_the_tokens_and_layers_that_were_found() -> Outcome {
     assert!(setting("corpus.vocabulary_file").ends_with("vocab.json"), "{}", setting("corpus.vocabulary_file"));
     assert!(info.inputs.iter().any(|file| file.path == setting("corpus.vocabulary_file")), "{:?}", info.inputs);
 
-    let ask = || orrery(folder.path(), &format!("ask {run} next_tokens --set text=the"));
+    let ask = || output_in(folder.path(), &format!("ask {run} next_tokens --set text=the"));
     let answer = ask();
-    assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+    assert!(answer.status.success(), "{}", stderr_of(&answer));
     fs::remove_file(made.join("vocab.json"))?;
     let refused = ask();
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let said = stderr_of(&refused);
     assert!(refused.status.code() == Some(2) && said.contains("vocab.json is missing"), "{said}");
     Ok(())
 }
@@ -227,12 +224,11 @@ fn a_folder_is_recorded_again_with_other_settings() -> Outcome {
     let config = config_with("trained_bdh", None, &settings);
     let mut host = DesktopHost::new(folder.path().join("runs"), Runs::new());
     let handle = host.record_checkpoints(made, &config);
-    let (mut events, begun) = (vec![], Instant::now());
-    while !events.iter().any(|event| matches!(event, Event::Checkpoint { .. })) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{events:?}");
-        std::thread::sleep(Duration::from_millis(10));
+    let mut events: Vec<Event> = vec![];
+    wait_until("no checkpoint is recorded", || {
         events.extend(handle.inbox.take());
-    }
+        events.iter().any(|event| matches!(event, Event::Checkpoint { .. }))
+    });
     let started = events.iter().find_map(|event| if let Event::Started(info) = event { Some(info) } else { None });
     assert_eq!(started.ok_or("it began")?.config.get("model.layers"), Some(&Value::Int(3)));
     let of_step = |event: &Event| if let Event::Step(stats) = event { Some(stats.step) } else { None };
@@ -244,8 +240,8 @@ fn a_folder_is_recorded_again_with_other_settings() -> Outcome {
 fn folders_that_are_not_a_series_are_refused_naming_the_file() -> Outcome {
     let folder = tempfile::tempdir()?;
     let refused = |what: &str, parts: &[&str]| {
-        let output = orrery(folder.path(), &format!("run {what} {QUIET}"));
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let output = output_in(folder.path(), &format!("run {what} {QUIET}"));
+        let said = stderr_of(&output);
         assert_eq!(output.status.code(), Some(2), "{said}");
         parts.iter().for_each(|part| assert!(said.contains(part), "{part}: {said}"));
     };

@@ -19,7 +19,11 @@ use orrery::{
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::{bdh_file::write_bdh, command::orrery, config_with::plan_with};
+use crate::{
+    bdh_file::write_bdh,
+    command::{done, expect_exit},
+    config_with::plan_with,
+};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -98,8 +102,7 @@ fn an_asked_checkpoint_says_what_layers_are_taken() -> Outcome {
         ("says.pt --layers 5", 2, "`says.pt` says that its model has 3 layers"),
         ("fast_slow --layers 5", 2, "--layers is for a checkpoint"),
     ] {
-        let (found, said) = orrery(folder.path(), &format!("ask {words} trained_bdh"));
-        assert!(found == Some(code) && said.contains(part), "{words}: {said}");
+        expect_exit(folder.path(), &format!("ask {words} trained_bdh"), code, &[part]);
     }
     Ok(())
 }
@@ -117,8 +120,7 @@ fn a_question_without_its_names_says_what_to_name() -> Outcome {
         ("a.pt concept_effect", 2, "name neurons"),
         ("fast_slow intervention", 2, "has what `intervention` asks about"),
     ] {
-        let (found, said) = orrery(folder.path(), &format!("ask {words}"));
-        assert!(found == Some(code) && said.contains(part), "{words}: {said}");
+        expect_exit(folder.path(), &format!("ask {words}"), code, &[part]);
     }
     Ok(())
 }
@@ -343,11 +345,7 @@ fn a_state_dict_of_ours_says_all_of_itself() -> Outcome {
 #[test]
 fn an_export_states_the_window_of_its_training() -> Outcome {
     let folder = tempfile::tempdir()?;
-    let done = |words: &str| {
-        let (code, said) = orrery(folder.path(), words);
-        assert_eq!(code, Some(0), "{words}: {said}");
-        said
-    };
+    let done = |words: &str| done(folder.path(), words);
     let small = "--set model.neurons=64 --set model.d_model=8 --set train.window=48 --set train.batch=2 --device cpu";
     let said = done(&format!("run neuron_graph --steps 1 --no-figures --out runs {small}"));
     let run = said.lines().next().ok_or("no folder")?;

@@ -10,7 +10,10 @@ use std::{
 use orrery::experiments::claims::result::ClaimResult;
 use serde_json::Value;
 
-use super::{command::orrery, folders::scratch_folder};
+use super::{
+    command::{done, expect_exit},
+    folders::scratch_folder,
+};
 
 /// A claim whose rule needs only four training steps of a small model.
 fn claim(id: &str, title: &str, rule: &str) -> String {
@@ -107,12 +110,6 @@ fn with_claims() -> tempfile::TempDir {
     here
 }
 
-fn done(here: &Path, words: &str) -> String {
-    let (code, said) = orrery(here, words);
-    assert_eq!(code, Some(0), "{words}: {said}");
-    said
-}
-
 #[test]
 fn the_claims_that_are_built_in_are_listed_and_shown() {
     let here = tempfile::tempdir().unwrap();
@@ -132,10 +129,8 @@ fn the_claims_that_are_built_in_are_listed_and_shown() {
     let ours = done(here.path(), "claims show f1");
     assert!(!ours.contains('\u{201c}'), "a sentence of ours is no quotation: {ours}");
     done(here.path(), "claims check");
-    let (code, said) = orrery(here.path(), "claims show Z99");
-    assert_eq!(code, Some(2), "{said}");
-    let (code, said) = orrery(here.path(), "claims --paper emma");
-    assert!(code == Some(2) && said.contains("the papers are"), "{said}");
+    expect_exit(here.path(), "claims show Z99", 2, &[]);
+    expect_exit(here.path(), "claims --paper emma", 2, &["the papers are"]);
 }
 
 /// The number of each point of the first seed, and the number that it is compared with.
@@ -188,8 +183,7 @@ fn a_claim_is_run_judged_and_checked() {
     // a run with other seeds than the rule's must not replace the stored result without an explicit option
     let stored = fs::read_to_string(&path).unwrap();
     for other in ["--seeds 3", "--first-seed 20"] {
-        let (code, said) = orrery(here.path(), &format!("claims run X1 --from ledger {other}"));
-        assert!(code == Some(2) && said.contains("--results"), "{other}: {said}");
+        expect_exit(here.path(), &format!("claims run X1 --from ledger {other}"), 2, &["--results"]);
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), stored);
     let shown = done(here.path(), "claims show X1 --from ledger");
@@ -220,8 +214,7 @@ fn a_claim_is_run_judged_and_checked() {
 
     // an edited verdict is detected, and `--write` recomputes it from the stored numbers
     fs::write(&path, text.replace("\"stands\"", "\"does_not_stand\"")).unwrap();
-    let (code, said) = orrery(here.path(), "claims check --from ledger");
-    assert!(code == Some(1) && said.contains("X1: the result says"), "{said}");
+    expect_exit(here.path(), "claims check --from ledger", 1, &["X1: the result says"]);
     done(here.path(), "claims check --from ledger --write");
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
 
@@ -229,8 +222,8 @@ fn a_claim_is_run_judged_and_checked() {
     let mut edited: Value = serde_json::from_str(&text).unwrap();
     edited["curve"][0]["values"][0] = 0.5.into();
     fs::write(&path, edited.to_string()).unwrap();
-    let (code, said) = orrery(here.path(), "claims check --from ledger");
-    assert!(code == Some(1) && said.contains("X1: the curve over steps does not lead to its numbers"), "{said}");
+    let curve = "X1: the curve over steps does not lead to its numbers";
+    expect_exit(here.path(), "claims check --from ledger", 1, &[curve]);
 
     // an edit that is consistent with every number is detected by the digest, and `--write` must not accept it
     let digest = result["digest"].as_str().unwrap();
@@ -241,8 +234,7 @@ fn a_claim_is_run_judged_and_checked() {
         assert_ne!(edit, text);
         fs::write(&path, &edit).unwrap();
         for check in ["claims check --from ledger", "claims check --from ledger --write"] {
-            let (code, said) = orrery(here.path(), check);
-            assert!(code == Some(1) && said.contains("X1: the ") && said.contains(words), "{check}: {said}");
+            expect_exit(here.path(), check, 1, &["X1: the ", words]);
         }
         assert_eq!(fs::read_to_string(&path).unwrap(), edit, "nothing is written");
     }
@@ -259,8 +251,7 @@ fn a_claim_is_run_judged_and_checked() {
         fs::write(here.path().join("ledger/paper.toml"), paper().replacen(good, edit, 1)).unwrap();
         let words = format!("its terms were edited since they were recorded: {name}");
         for check in ["claims check --from ledger", "claims check --from ledger --write"] {
-            let (code, said) = orrery(here.path(), check);
-            assert!(code == Some(1) && said.contains(&format!("X1: {words}")), "{check}: {said}");
+            expect_exit(here.path(), check, 1, &[&format!("X1: {words}")]);
         }
         assert_eq!(fs::read_to_string(&path).unwrap(), text, "nothing is written");
         let shown = done(here.path(), "claims show X1 --from ledger");
@@ -274,8 +265,7 @@ fn a_claim_is_run_judged_and_checked() {
 
     // an edited rule makes the result outdated; only another run can renew it
     fs::write(here.path().join("ledger/paper.toml"), paper().replace("below = 1e-6", "below = 1e-3")).unwrap();
-    let (code, said) = orrery(here.path(), "claims check --from ledger --write");
-    assert!(code == Some(1) && said.contains("X1: rule changed after the run"), "{said}");
+    expect_exit(here.path(), "claims check --from ledger --write", 1, &["X1: rule changed after the run"]);
     let listed = done(here.path(), "claims --from ledger");
     assert!(listed.contains("outdated: rule changed after the run"), "{listed}");
     let outdated = done(here.path(), "claims --from ledger --verdict outdated");
@@ -344,11 +334,9 @@ fn results_are_read_where_they_were_written() {
     assert!(!shown("claims show A2 --json")["values"].to_string().contains("800"));
     fs::write(here.path().join("claims/results/A2.json"), &other).unwrap();
     assert!(shown("claims show A2 --json --from claims")["values"].to_string().contains("800"));
-    let (code, said) = orrery(here.path(), "claims check");
-    assert!(code == Some(1) && said.contains("A2: the numbers, or what made them, were edited"), "{said}");
+    let said = expect_exit(here.path(), "claims check", 1, &["A2: the numbers, or what made them, were edited"]);
     assert_eq!(said.lines().filter(|line| line.contains("Holm")).count(), 0, "no other is accused: {said}");
-    let (code, said) = orrery(here.path(), "claims show A2 --results nowhere");
-    assert!(code == Some(2) && said.contains("is not a folder of results"), "{said}");
+    expect_exit(here.path(), "claims show A2 --results nowhere", 2, &["is not a folder of results"]);
 }
 
 /// A later request for more seeds adds runs to the existing ones, and the result contains exactly the requested seeds.
@@ -409,9 +397,7 @@ fn a_claim_whose_runs_are_being_made_has_no_result_yet() {
     let lock = only_sweep(here.path()).join(".lock");
     let held = fs::File::options().create(true).truncate(true).write(true).open(lock).unwrap();
     held.try_lock().unwrap();
-    let (code, said) = orrery(here.path(), "claims run X1 --from ledger");
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("are being made by another process"), "{said}");
+    expect_exit(here.path(), "claims run X1 --from ledger", 2, &["are being made by another process"]);
     assert!(!here.path().join("ledger/results/X1.json").exists());
     done(here.path(), "claims run X1 --from ledger --on print");
 }
@@ -437,8 +423,7 @@ fn a_rule_may_ask_a_probe_of_the_same_runs() {
     assert_eq!(commit, is_repository.then_some(40), "that of the ledger, which was named from outside");
     done(here.path(), "claims check --from ledger");
     fs::write(here.path().join("ledger/paper.toml"), paper().replace("explained of", "explaned of")).unwrap();
-    let (code, said) = orrery(here.path(), "claims run X3 --from ledger");
-    assert!(code == Some(1) && said.contains("did you mean `explained`?"), "{said}");
+    expect_exit(here.path(), "claims run X3 --from ledger", 1, &["did you mean `explained`?"]);
 }
 
 #[test]
@@ -454,11 +439,9 @@ fn a_rule_that_no_lab_can_follow_is_refused() {
         ("ask = \"staircase\"", "ask = \"staircase\"\nsteeps = 3", "steeps"),
     ] {
         fs::write(&file, paper().replace(good, bad)).unwrap();
-        let (code, said) = orrery(here.path(), "claims --from ledger");
-        assert!(code == Some(2) && said.contains(meant), "{bad}: {said}");
+        expect_exit(here.path(), "claims --from ledger", 2, &[meant]);
     }
     let here = with_claims();
-    let (code, said) = orrery(here.path(), "claims run X1 X2 --from ledger");
-    assert!(code == Some(2) && said.contains("no rule to run: needs a GPU"), "{said}");
+    expect_exit(here.path(), "claims run X1 X2 --from ledger", 2, &["no rule to run: needs a GPU"]);
     assert!(!here.path().join("sweeps").exists(), "nothing is run before all are known");
 }

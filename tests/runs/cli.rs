@@ -1,22 +1,9 @@
 //! Tests the command line with the real binary and real files: an error message names the fault, its place and a
 //! remedy, and the exit code tells scripts what happened.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output},
-};
+use std::fs;
 
-fn orrery(folder: &Path, words: &str) -> Output {
-    let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    p.args(words.split_whitespace()).current_dir(folder);
-    p.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-    p.output().unwrap()
-}
-
-fn stderr_of(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use super::command::{command, done, expect_exit, output_in, stderr_of};
 
 #[test]
 fn invalid_commands_are_refused_with_a_reason_and_leave_no_file() {
@@ -88,7 +75,7 @@ fn invalid_commands_are_refused_with_a_reason_and_leave_no_file() {
         ("list --knobs nothing", 2, "nothing"),
         ("frob", 2, "frob"),
     ] {
-        let output = orrery(here, words);
+        let output = output_in(here, words);
         let said = stderr_of(&output);
         assert_eq!(output.status.code(), Some(code), "{words}: {said}");
         assert!(said.to_lowercase().contains(&part.to_lowercase()), "{words}: {said}");
@@ -107,8 +94,7 @@ fn invalid_commands_are_refused_with_a_reason_and_leave_no_file() {
 fn a_refused_file_prints_no_backtrace() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("bad.pt"), "none").unwrap();
-    let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    p.args(["model", "info", "bad.pt"]).current_dir(folder.path());
+    let mut p = command(folder.path(), ["model", "info", "bad.pt"]);
     let output = p.env("RUST_BACKTRACE", "1").env_remove("RUST_LIB_BACKTRACE").output().unwrap();
     assert_eq!((output.status.code(), stderr_of(&output).lines().count()), (Some(2), 1), "{}", stderr_of(&output));
 }
@@ -118,19 +104,19 @@ fn an_answer_names_the_step_of_its_weights() {
     let folder = tempfile::tempdir().unwrap();
     let small = "--set train.window=16 --set train.batch=1 --set run.eval_windows=1 --set run.threads=1 \
                  --set model.d_model=16 --set probe.residual_every=0";
-    let run = orrery(folder.path(), &format!("run fast_slow --steps 6 --no-figures {small}"));
+    let run = output_in(folder.path(), &format!("run fast_slow --steps 6 --no-figures {small}"));
     assert!(run.status.success(), "{}", stderr_of(&run));
     let printed = String::from_utf8(run.stdout).unwrap();
     let run = printed.lines().last().expect("its folder");
     for step in [0, 3, 5] {
-        let asked = orrery(folder.path(), &format!("ask {run} next_tokens --step {step} --variant coupled"));
+        let asked = output_in(folder.path(), &format!("ask {run} next_tokens --step {step} --variant coupled"));
         let answer: serde_json::Value =
             serde_json::from_slice(&asked.stdout).unwrap_or_else(|_| panic!("{}", stderr_of(&asked)));
         assert_eq!(answer["step"], step, "{answer}");
     }
     // a probe has its own name and the one that the protocol uses for other programs
     for name in ["attention_maps", "attention"] {
-        let asked = orrery(folder.path(), &format!("ask {run} {name} --variant coupled"));
+        let asked = output_in(folder.path(), &format!("ask {run} {name} --variant coupled"));
         assert!(asked.status.success(), "{name}: {}", stderr_of(&asked));
         let answer: serde_json::Value = serde_json::from_slice(&asked.stdout).unwrap();
         assert_eq!(answer["channel"], "attention.maps", "{name}");
@@ -141,20 +127,16 @@ fn an_answer_names_the_step_of_its_weights() {
         ("--view losses", "`losses` does not show what `next_tokens` answers"),
         ("--view next_tokens --csv", "cannot be used with"),
     ] {
-        let asked = orrery(folder.path(), &format!("ask {run} next_tokens {words} --out answer.svg"));
+        let asked = output_in(folder.path(), &format!("ask {run} next_tokens {words} --out answer.svg"));
         let said = stderr_of(&asked);
         assert!(asked.status.code() == Some(2) && said.contains(part) && !picture.exists(), "{words}: {said}");
     }
     // the run has recorded the attention of the other variant too
-    let asked =
-        orrery(folder.path(), &format!("ask {run} attention --variant frozen --view attention --out answer.svg"));
-    assert!(asked.status.success(), "{}", stderr_of(&asked));
+    done(folder.path(), &format!("ask {run} attention --variant frozen --view attention --out answer.svg"));
     assert!(fs::read_to_string(&picture).unwrap().contains(" \u{b7} frozen \u{b7} "), "the picture is of the answer");
     fs::remove_dir_all(folder.path().join(run).join("checkpoints")).unwrap();
-    let asked = orrery(folder.path(), &format!("ask {run} next_tokens --variant coupled"));
-    let words = stderr_of(&asked);
-    assert_eq!(asked.status.code(), Some(2), "{words}");
-    assert!(words.contains("has no checkpoint yet") && words.contains("asks the weights that it kept"), "{words}");
+    let parts = ["has no checkpoint yet", "asks the weights that it kept"];
+    expect_exit(folder.path(), &format!("ask {run} next_tokens --variant coupled"), 2, &parts);
 }
 
 #[test]
@@ -167,16 +149,14 @@ fn probes_are_listed_whatever_is_to_be_asked() {
         ("ask --list next_tokens", "Tokens of the continuation"),
         ("ask fast_slow next_tokens --list", "Tokens of the continuation"),
     ] {
-        let output = orrery(folder.path(), words);
-        assert!(output.status.success(), "{words}: {}", stderr_of(&output));
-        assert!(String::from_utf8_lossy(&output.stdout).contains(part), "{words}");
+        expect_exit(folder.path(), words, 0, &[part]);
     }
 }
 
 #[test]
 fn every_preset_is_listed_by_its_name() {
     let folder = tempfile::tempdir().unwrap();
-    let listed = String::from_utf8(orrery(folder.path(), "list").stdout).unwrap();
+    let listed = String::from_utf8(output_in(folder.path(), "list").stdout).unwrap();
     for lab in orrery::labs::LABS {
         assert!(listed.contains(lab.title));
         lab.presets.iter().for_each(|p| assert!(listed.contains(p.id), "{}", p.id));
@@ -192,9 +172,8 @@ fn a_reader_that_leaves_early_is_no_crash() {
         process::Stdio,
     };
 
-    let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    p.args(["list", "--knobs", "synapses"]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut p = p.spawn().unwrap();
+    let mut p = command(".".as_ref(), ["list", "--knobs", "synapses"]);
+    let mut p = p.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // the reader has a small buffer and stops after a line, while the lab's description exceeds the buffer of the pipe
     let mut line = String::new();
     BufReader::with_capacity(16, p.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -206,20 +185,17 @@ fn a_reader_that_leaves_early_is_no_crash() {
 
 #[test]
 fn schema_prints_json_and_suggests_a_channel() {
-    let orrery = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_orrery")).args(args).output().unwrap();
-    let json = |args: &[&str]| -> serde_json::Value {
-        let done = orrery(args);
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let folder = tempfile::tempdir().unwrap();
+    let json = |words: &str| -> serde_json::Value {
+        let done = output_in(folder.path(), words);
+        assert!(done.status.success(), "{}", stderr_of(&done));
         serde_json::from_slice(&done.stdout).unwrap()
     };
-    let maps = json(&["schema", "attention.maps"]);
+    let maps = json("schema attention.maps");
     assert!(maps["properties"]["layers"]["description"].is_string(), "{maps}");
-    let line = json(&["schema"]);
+    let line = json("schema");
     assert_eq!(line["allOf"].as_array().map(Vec::len), Some(orrery::telemetry::MEASUREMENTS.len()));
-    let wrong = orrery(&["schema", "attention.map"]);
-    let words = String::from_utf8_lossy(&wrong.stderr).into_owned();
-    assert_eq!(wrong.status.code(), Some(2), "{words}");
-    assert!(words.contains("did you mean `attention.maps`?"), "{words}");
+    expect_exit(folder.path(), "schema attention.map", 2, &["did you mean `attention.maps`?"]);
 }
 
 #[test]
@@ -232,9 +208,6 @@ fn an_old_spelling_says_the_new_one() {
         ("view-graph g.gexf", "orrery graph g.gexf"),
         ("bench --json", "cargo run --release -p orrery-bench -- --json"),
     ] {
-        let output = orrery(folder.path(), old);
-        let said = stderr_of(&output);
-        assert_eq!(output.status.code(), Some(2), "{old}: {said}");
-        assert!(said.contains(new), "{old}: {said}");
+        expect_exit(folder.path(), old, 2, &[new]);
     }
 }

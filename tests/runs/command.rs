@@ -1,6 +1,7 @@
 //! Runs the real binary in a folder, without a display.
 
 use std::{
+    ffi::OsStr,
     path::Path,
     process::{Command, Output},
 };
@@ -24,13 +25,45 @@ pub fn unpainted(command: &mut Command) -> &mut Command {
 
 /// The text of both outputs.
 pub fn output_of(out: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
+    format!("{}{}", String::from_utf8_lossy(&out.stdout), stderr_of(out))
 }
 
-/// Runs the binary with arguments separated by spaces. Returns the exit code and the text of both outputs.
-pub fn orrery(folder: &Path, words: &str) -> (Option<i32>, String) {
+pub fn stderr_of(out: &Output) -> String {
+    String::from_utf8_lossy(&out.stderr).into_owned()
+}
+
+/// The binary with these arguments, to be run in this folder.
+pub fn command<A: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    command.args(words.split_whitespace()).current_dir(folder);
-    let output = command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap();
+    command.args(args).current_dir(folder).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    command
+}
+
+/// Runs the binary with arguments separated by spaces.
+pub fn output_in(folder: &Path, words: &str) -> Output {
+    command(folder, words.split_whitespace()).output().unwrap()
+}
+
+/// Like [`output_in`]; returns the exit code and the text of both outputs.
+pub fn orrery(folder: &Path, words: &str) -> (Option<i32>, String) {
+    let output = output_in(folder, words);
     (output.status.code(), output_of(&output))
+}
+
+/// Runs the binary like [`orrery`], and returns the text of both outputs.
+///
+/// # Panics
+/// If its exit code is not `code`, or one of `parts` is missing in the text.
+pub fn expect_exit(folder: &Path, words: &str, code: i32, parts: &[&str]) -> String {
+    let (found, said) = orrery(folder, words);
+    assert_eq!(found, Some(code), "{words}: {said}");
+    for part in parts {
+        assert!(said.contains(part), "{words}: `{part}` is missing: {said}");
+    }
+    said
+}
+
+/// Runs the binary like [`expect_exit`] with a command that succeeds.
+pub fn done(folder: &Path, words: &str) -> String {
+    expect_exit(folder, words, 0, &[])
 }

@@ -22,7 +22,10 @@ use orrery::{
     telemetry::{Args, Measurement, measurements::TopContexts},
 };
 
-use crate::{bdh_file::write_bdh, command::orrery};
+use crate::{
+    bdh_file::write_bdh,
+    command::{done, expect_exit},
+};
 
 const WINDOW: usize = 48;
 const HEADS: usize = 2;
@@ -233,12 +236,10 @@ fn model_contexts_prints_the_contexts_of_the_probe() {
     let folder = tempfile::tempdir().unwrap();
     let (mut model, corpus) = (model(), corpus(folder.path(), &text()));
     write_bdh(&folder.path().join("model.safetensors"), &model);
-    let run = |words: &str| orrery(folder.path(), words);
     let usual = "model contexts model.safetensors text.txt --tokenizer byte --window 48 --top 7";
-    let (code, said) = run(&format!("{usual} --neuron 1:5 --csv a.csv"));
-    assert_eq!(code, Some(0), "{said}");
+    let greatest = "y of neuron 1:5, greatest of all layers: above zero at";
+    expect_exit(folder.path(), &format!("{usual} --neuron 1:5 --csv a.csv"), 0, &[greatest]);
     let found = ask(&mut model, &corpus, &args(&[("neuron", Value::Text("1:5".into()))])).unwrap();
-    assert!(said.contains("y of neuron 1:5, greatest of all layers: above zero at"), "{said}");
     let bytes = fs::read(folder.path().join("a.csv")).unwrap();
     let rows: Vec<csv::StringRecord> = csv::Reader::from_reader(&bytes[..]).records().map(Result::unwrap).collect();
     assert_eq!(rows.len(), 7);
@@ -246,11 +247,10 @@ fn model_contexts_prints_the_contexts_of_the_probe() {
         assert_eq!((row[3].parse::<usize>().unwrap(), &row[5]), (c.position, c.text.as_str()));
         assert!((row[1].parse::<f64>().unwrap() - c.value).abs() < 1e-6 * c.value);
     }
-    run(&format!("{usual} --neuron 1:5 --csv b.csv"));
+    done(folder.path(), &format!("{usual} --neuron 1:5 --csv b.csv"));
     assert_eq!(bytes, fs::read(folder.path().join("b.csv")).unwrap(), "equal input, equal bytes");
-    let (code, said) = run(&format!("{usual} --synapse 2:0:3:1:5"));
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("synapse from y 0:3 of layer 1 to x 1:5 of layer 2"), "{said}");
+    let synapse = "synapse from y 0:3 of layer 1 to x 1:5 of layer 2";
+    expect_exit(folder.path(), &format!("{usual} --synapse 2:0:3:1:5"), 0, &[synapse]);
     for (more, words) in [
         ("", "--neuron"),
         ("--neuron 5:0", "2 heads of 24 neurons"),
@@ -259,8 +259,7 @@ fn model_contexts_prints_the_contexts_of_the_probe() {
         ("--neuron 0:1 --layer 8", "layers 0 to 2"),
         ("--neuron 0:1 --csv text.txt", "text.txt is an input"),
     ] {
-        let (code, said) = run(&format!("{usual} {more}"));
-        assert_eq!(code, Some(2), "{more}: {said}");
-        assert!(said.contains(words) && !said.contains("panicked"), "{more}: {said}");
+        let said = expect_exit(folder.path(), &format!("{usual} {more}"), 2, &[words]);
+        assert!(!said.contains("panicked"), "{more}: {said}");
     }
 }

@@ -4,7 +4,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
 };
 
 use orrery::{
@@ -13,7 +12,10 @@ use orrery::{
     labs::{self, corpus::CorpusSettings},
 };
 
-use super::folders::contents;
+use super::{
+    command::{done, expect_exit},
+    folders::contents,
+};
 
 fn spec(source: Source) -> CorpusSpec {
     CorpusSpec::new(source, TokenizerSpec::Byte { vocab: 256 })
@@ -146,7 +148,7 @@ fn special_files_of_a_text_folder_are_ignored() {
     write(here.path(), "a.txt", 'a', 8);
     let pipe = here.path().join("pipe");
     assert!(open_folder(here.path(), 8).unwrap().describe().contains("(1 of 1 files)"));
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     fs::create_dir(here.path().join("inside")).unwrap();
     fs::write(here.path().join(".hidden"), "x").unwrap();
     let said = open_folder(here.path(), 8).unwrap().describe();
@@ -162,23 +164,15 @@ fn a_run_goes_on_with_the_same_folder_and_with_no_other() {
     let small = "--no-figures --device cpu --set run.threads=1 --set train.batch=2 --set train.window=16 \
                  --set model.d_model=16 --set run.eval_windows=2 --set run.eval_every=0 --set run.checkpoint_every=2 \
                  --set probe.residual_every=0";
-    let orrery = |words: &str| -> Output {
-        let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
-        p.current_dir(here.path()).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-        p.args(words.split_whitespace()).output().unwrap()
-    };
-    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
-    let output = orrery(&format!("run fast_slow {small} --steps 4 --set corpus.folder=texts --set corpus.domains=1"));
-    assert!(output.status.success(), "{}", said(&output));
+    let words = format!("run fast_slow {small} --steps 4 --set corpus.folder=texts --set corpus.domains=1");
+    done(here.path(), &words);
     let run = fs::read_dir(here.path().join("runs")).unwrap().next().unwrap().unwrap().path();
     let record = fs::read_to_string(run.join("run.json")).unwrap();
     assert!(record.contains("a.txt") && record.contains("b.txt"), "all files decide how much each gives: {record}");
-    let resume = || orrery(&format!("resume {} --no-figures --steps 6", run.display()));
+    let resume = format!("resume {} --no-figures --steps 6", run.display());
     let refused = |part: &str| {
         let before = contents(&run);
-        let output = resume();
-        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-        assert!(said(&output).contains(part), "{part}: {}", said(&output));
+        expect_exit(here.path(), &resume, 2, &[part]);
         assert!(contents(&run) == before, "{part}: a refusal changed the folder");
     };
     write(&texts, "c.txt", 'c', 20);
@@ -192,6 +186,5 @@ fn a_run_goes_on_with_the_same_folder_and_with_no_other() {
     fs::rename(&texts, here.path().join("moved")).unwrap();
     refused("does not exist");
     fs::rename(here.path().join("moved"), &texts).unwrap();
-    let output = resume();
-    assert!(output.status.success(), "{}", said(&output));
+    done(here.path(), &resume);
 }

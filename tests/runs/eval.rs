@@ -4,11 +4,13 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Output,
 };
 
 use candle_core::{Device, Tensor};
 use orrery::{analysis::graph_file::Format, nn::host, store::tensors};
+
+use super::command::{output_in, stderr_of};
 
 pub type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -77,20 +79,18 @@ impl Oracle {
     }
 
     fn run(&self, words: &str) -> Output {
-        let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
-        p.args(words.split_whitespace()).current_dir(self.folder.path());
-        p.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap()
+        output_in(self.folder.path(), words)
     }
 
     pub fn done(&self, words: &str) -> String {
         let output = self.run(words);
-        assert_eq!(output.status.code(), Some(0), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{words}: {}", stderr_of(&output));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     pub fn refused(&self, words: &str, code: i32, parts: &[&str]) {
         let output = self.run(words);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let said = stderr_of(&output);
         assert_eq!(output.status.code(), Some(code), "{words}: {said}");
         for part in parts {
             assert!(said.contains(part), "{words}, `{part}`: {said}");
@@ -312,7 +312,7 @@ fn greedy_generation_takes_the_likeliest_token_of_the_parallel_form() -> Outcome
     assert_eq!(drawn(1), drawn(1));
     assert_ne!(drawn(1), drawn(2));
     let output = oracle.run(&format!("{call} --temperature 0"));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("tokens/s"));
+    assert!(stderr_of(&output).contains("tokens/s"));
     Ok(())
 }
 

@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     env, fs,
-    io::{BufRead, BufReader},
     net::{TcpListener, TcpStream},
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
@@ -14,7 +13,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::foreign_run::ForeignRun;
+use crate::{command::command, foreign_run::ForeignRun, foreign_runs::check_follower};
 
 const SSHD: [&str; 3] = ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/usr/bin/sshd"];
 const LIMIT: Duration = Duration::from_secs(60);
@@ -112,6 +111,9 @@ impl LoopbackSshd {
 
 impl Drop for LoopbackSshd {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", fs::read_to_string(self.here.join("sshd.log")).unwrap_or_default());
+        }
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -146,37 +148,8 @@ fn a_run_behind_a_real_sshd_goes_on_by_bytes_after_a_cut() {
     (1..=3).for_each(|step| run.step(step));
     let address = format!("ssh://loopback{}", run.folder.display());
     let path = format!("{}/bin:{}", here.path().display(), env::var("PATH").unwrap());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    command.args(["follow", &address, "--headless"]).current_dir(here.path()).env("PATH", path);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut process = command.spawn().unwrap();
-    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-    let mut next = || lines.next().map(Result::unwrap).unwrap_or_default();
-    let mut newest = next();
-    while !newest.starts_with("step 3 ") {
-        assert!(newest.starts_with("step "), "{newest:?}: {:?}", fs::read_to_string(here.path().join("sshd.log")));
-        newest = next();
-    }
-
-    sshd.cut();
-    let begun = Instant::now();
-    while sshd.commands().len() < 2 {
-        assert!(begun.elapsed() < LIMIT, "the cut is not noticed");
-        sleep(POLL);
-    }
-    let length = fs::metadata(run.folder.join("metrics.jsonl")).unwrap().len();
-    let again = sshd.commands().remove(1);
-    assert!(again.contains(&format!(" {length}:")), "it goes on by bytes: {again}");
-    run.step(4);
-    assert!(next().starts_with("step 4 "));
-    run.samples(4);
-    run.state(4, &json!("finished"));
-    let end = process.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&end.stderr).into_owned();
-    assert_eq!(end.status.code(), Some(0), "{said}");
-    assert!(said.contains("it is tried again"), "{said}");
+    let mut command = command(here.path(), ["follow", &address, "--headless"]);
+    command.env("PATH", path).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let copy = here.path().join("runs/it_s_a_run-at-loopback");
-    for log in ["metrics.jsonl", "samples.jsonl"] {
-        assert_eq!(fs::read(copy.join(log)).unwrap(), fs::read(run.folder.join(log)).unwrap(), "{log}");
-    }
+    check_follower(command.spawn().unwrap(), &run, &copy, || sshd.cut(), || sshd.commands());
 }

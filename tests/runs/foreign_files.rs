@@ -4,13 +4,12 @@
 
 #![cfg(unix)]
 
-use std::{fs, os::unix::fs::symlink, path::Path, process::Output};
+use std::{fs, os::unix::fs::symlink, path::Path};
 
-use super::foreign_folders::{orrery_in, put_pipe};
-
-fn stderr_of(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use super::{
+    command::stderr_of,
+    foreign_folders::{orrery_in, put_pipe},
+};
 
 /// Every command that takes a file, whose name replaces `FILE`.
 const WAYS: [(&str, &str); 9] = [

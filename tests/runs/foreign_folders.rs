@@ -21,6 +21,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::{
+    command::{command, stderr_of},
     folders::{contents, copy},
     foreign_run::ForeignRun,
 };
@@ -34,10 +35,7 @@ fn orrery(args: &[&str]) -> Output {
 
 /// Runs the command in this folder; see [`orrery`].
 pub fn orrery_in(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    command.current_dir(folder).args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-    let mut process = command.spawn().unwrap();
+    let mut process = command(folder, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let end = Instant::now() + Duration::from_secs(60);
     while process.try_wait().unwrap().is_none() {
         if Instant::now() > end {
@@ -60,7 +58,7 @@ fn run() -> &'static Path {
             args.extend(["--set", set]);
         }
         let done = orrery(&args);
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        assert!(done.status.success(), "{}", stderr_of(&done));
         let folder = fs::read_dir(out.path()).unwrap().next().unwrap().unwrap().path();
         (out, folder)
     });
@@ -107,7 +105,7 @@ fn links_and_pipes_in_a_run_folder_are_refused() {
             }
             let before = contents(&elsewhere);
             let done = orrery(&["resume", mine.to_str().unwrap(), "--steps", "5", "--no-figures"]);
-            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            let said = stderr_of(&done);
             assert_eq!(done.status.code(), Some(2), "{name}, a {trap}: {said}");
             let file = Path::new(name).file_name().unwrap().to_str().unwrap();
             assert!(said.contains(&format!("it is a {trap}")) && said.contains(file), "{name}, a {trap}: {said}");
@@ -137,7 +135,7 @@ fn reading_a_run_follows_no_link_and_waits_for_no_pipe() {
                 _ => put_pipe(&mine.join(name)),
             }
             let done = orrery_in(folder.path(), &command.split(' ').collect::<Vec<_>>());
-            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            let said = stderr_of(&done);
             assert_eq!(done.status.code(), Some(code), "{name}, a {trap}: {said}");
             assert!(said.contains(&format!("it is a {trap}")), "{name}, a {trap}: {said}");
             assert!(!folder.path().join("out.csv").exists(), "{name}, a {trap}: half of the numbers were written");
@@ -201,7 +199,7 @@ fn no_command_follows_a_link_or_waits_for_a_pipe() {
 fn a_list_says_how_many_runs_cannot_be_read() {
     let folder = with_trap("run.json", "pipe").unwrap();
     let done = orrery_in(folder.path(), &["list", "--runs", "."]);
-    let said = String::from_utf8_lossy(&done.stderr);
+    let said = stderr_of(&done);
     assert!(done.status.success() && said.contains("1 cannot be read; `orrery runs --out .` says why"), "{said}");
     assert_eq!(String::from_utf8_lossy(&done.stdout).lines().count(), 1, "the other run is listed");
 }
@@ -212,9 +210,8 @@ fn a_list_says_how_many_runs_cannot_be_read() {
 fn nothing_is_streamed_over_a_link_or_from_a_pipe() {
     let check = |file: &str, trap: &str| {
         let Some(folder) = with_trap(file, trap) else { return };
-        let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-        command.current_dir(folder.path()).args(["stream", "run", "--stdio"]).stdout(Stdio::piped());
-        let mut process = command.spawn().unwrap();
+        let mut command = command(folder.path(), ["stream", "run", "--stdio"]);
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut frames = BufReader::new(process.stdout.take().unwrap());
         let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
@@ -247,7 +244,7 @@ fn nothing_is_moved_into_a_trash_that_is_a_link() {
     copy(run(), &mine);
     symlink(outside.path(), folder.path().join(".trash")).unwrap();
     let done = orrery(&["runs", "--edit", mine.to_str().unwrap(), "--delete"]);
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    let said = stderr_of(&done);
     assert_eq!(done.status.code(), Some(2), "{said}");
     assert!(said.contains("link"), "{said}");
     assert!(mine.join("run.json").is_file(), "the run lies where it was");
@@ -261,7 +258,7 @@ fn a_run_that_is_deleted_behind_a_link_is_named_by_its_place() {
     symlink(outside.path(), folder.path().join("runs")).unwrap();
     let place = outside.path().canonicalize().unwrap().join("run");
     let done = orrery_in(folder.path(), &["runs", "--edit", "runs/run", "--delete"]);
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    let said = stderr_of(&done);
     assert!(said.contains(&format!("runs/run is the folder {}, which is deleted", place.display())), "{said}");
     assert!(done.status.success() && !place.exists(), "{said}");
 }
@@ -282,7 +279,7 @@ fn a_checkpoint_names_no_file_outside_its_folder() {
     written["format"] = 1.into();
     fs::write(&state, written.to_string()).unwrap();
     let done = orrery(&["resume", mine.to_str().unwrap(), "--steps", "5", "--no-figures"]);
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    let said = stderr_of(&done);
     assert_eq!(done.status.code(), Some(2), "{said}");
     assert!(said.contains("leads out of the folder"), "{said}");
 }
@@ -313,7 +310,7 @@ fn resuming_a_run_writes_only_inside_its_folder() {
         let mut args = vec!["resume", mine.to_str().unwrap(), "--steps", "5"];
         args.extend((name != "figures").then_some("--no-figures"));
         let done = orrery(&args);
-        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        let said = stderr_of(&done);
         assert_eq!(contents(&elsewhere), before, "{name}: {said}");
         assert!(!said.contains("panicked") && done.status.code().is_some(), "{name}: {said}");
         if logs.contains(&name) || name == "figures" {
@@ -334,12 +331,12 @@ fn files_with_several_hard_links_are_not_written() {
         fs::hard_link(mine.join(name), folder.path().join("precious")).unwrap();
         let before = contents(folder.path());
         let done = orrery(&["resume", mine.to_str().unwrap(), "--steps", "5", "--no-figures"]);
-        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        let said = stderr_of(&done);
         assert_eq!(done.status.code(), Some(2), "{name}: {said}");
         assert!(said.contains("hard link") && said.contains(name), "{name}: {said}");
         assert!(contents(folder.path()) == before, "{name}: something changed: {said}");
         let read = orrery_in(folder.path(), &["export", "run", "--csv", "out.csv"]);
-        assert!(read.status.success(), "{name} can be read: {}", String::from_utf8_lossy(&read.stderr));
+        assert!(read.status.success(), "{name} can be read: {}", stderr_of(&read));
     }
 }
 
@@ -354,7 +351,7 @@ fn a_followed_step_is_one_line() {
     run.state(1, &json!("finished"));
     let done = orrery_in(folder.path(), &["follow", "run", "--headless"]);
     let said = String::from_utf8_lossy(&done.stdout);
-    assert_eq!(said.trim_end(), r"step 1  a\nstep 9  x\n\u{1b}[2J 1.5", "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(said.trim_end(), r"step 1  a\nstep 9  x\n\u{1b}[2J 1.5", "{}", stderr_of(&done));
 }
 
 /// The path of a layer, which the run defines, becomes part of an export's name, and the folder of runs may contain a
@@ -403,7 +400,7 @@ fn a_message_about_a_run_is_one_line() {
     let compare = ["compare", "a\norrery: forged", "b"];
     for words in [&["runs", "--out", "."][..], &["runs", "--json", "--out", "."], &compare] {
         let done = orrery_in(folder.path(), words);
-        let said = String::from_utf8_lossy(&done.stderr);
+        let said = stderr_of(&done);
         assert!(said.contains(r"\norrery: forged") && said.contains("is passed over"), "{words:?}: {said}");
         assert!(!said.lines().any(|line| line.starts_with("orrery: forged")), "{words:?}: {said}");
     }
@@ -452,7 +449,7 @@ fn a_description_of_too_many_variants_is_refused() {
     });
     run.line("metrics.jsonl", &json!({ "step": 1, "variant": 0, "wall_secs": 0.1, "loss/train": 1.5 }));
     let done = orrery_in(folder.path(), &["runs", "--out", "."]);
-    let said = String::from_utf8_lossy(&done.stderr);
+    let said = stderr_of(&done);
     assert!(done.status.success(), "{said}");
     assert!(said.contains("names 100000 variants, and at most 1024 are read"), "{said}");
 }
@@ -473,8 +470,8 @@ fn names_and_sentences_of_megabytes_are_cut() {
     let other = ForeignRun::begin(folder.path(), "other", &json!({}));
     other.redescribe(|described| described["format"] = json!(long));
     let done = orrery_in(folder.path(), &["runs", "--json", "--out", "."]);
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let (json, said) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{}", stderr_of(&done));
+    let (json, said) = (String::from_utf8_lossy(&done.stdout), stderr_of(&done));
     for part in
         ["its variant `xxx", "the name of a channel has 2097152 bytes", "its step is 18446744073709551615, and at most"]
     {

@@ -16,11 +16,17 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    command::{can_paint, orrery},
+    command::{can_paint, done, expect_exit, orrery},
     foreign_run::ForeignRun,
+    wait_for::wait_for,
 };
 #[cfg(unix)]
-use crate::{foreign_python::Training, stand_in_ssh::stand_in_ssh};
+use crate::{
+    command::{command, output_of, stderr_of},
+    foreign_python::Training,
+    stand_in_ssh::stand_in_ssh,
+    wait_for::wait_until,
+};
 
 /// Begins a run in training that allows these questions.
 fn asked_run(here: &Path, asks: &[&str]) -> ForeignRun {
@@ -35,16 +41,19 @@ fn asked_run(here: &Path, asks: &[&str]) -> ForeignRun {
 fn replying(run: &ForeignRun, reply: impl FnOnce(&ForeignRun, &str) + Send + 'static) -> JoinHandle<Value> {
     let run = ForeignRun { folder: run.folder.clone() };
     std::thread::spawn(move || {
-        let begun = Instant::now();
-        loop {
-            if let Some((id, question)) = run.asked().into_iter().next() {
-                reply(&run, &id);
-                return question;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(60), "nobody asks");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let (id, question) = wait_for("nobody asks", || run.asked().into_iter().next());
+        reply(&run, &id);
+        question
     })
+}
+
+/// Answers with the tensor [1, 2.5] in a file beside the answer.
+fn answer_with_tensors(run: &ForeignRun, id: &str) {
+    let header = br#"{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  "#;
+    let values = [1f32, 2.5].map(f32::to_le_bytes).concat();
+    let file = [&(header.len() as u64).to_le_bytes()[..], header, &values].concat();
+    fs::write(run.folder.join(format!("answer/{id}.safetensors")), file).unwrap();
+    run.answer(id, &json!({"state": "answered"}));
 }
 
 /// Runs `orrery ask` while `reply` answers. Returns the exit code, the output and the question, whose file must be gone
@@ -93,13 +102,7 @@ fn an_answer_is_printed_as_one_of_an_own_run() {
         (&json!("lesson"), &json!({"n": 3, "deep": true, "name": "ferry"}))
     );
     // an answer may have tensors in a file beside it
-    let (code, said, _) = ask_replied(&run, "lesson", |run, id| {
-        let header = br#"{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  "#;
-        let values = [1f32, 2.5].map(f32::to_le_bytes).concat();
-        let file = [&(header.len() as u64).to_le_bytes()[..], header, &values].concat();
-        fs::write(run.folder.join(format!("answer/{id}.safetensors")), file).unwrap();
-        run.answer(id, &json!({"state": "answered"}));
-    });
+    let (code, said, _) = ask_replied(&run, "lesson", answer_with_tensors);
     assert!(code == Some(0) && said.contains("[1.0,2.5]"), "{said}");
 }
 
@@ -132,21 +135,17 @@ fn refused_questions_are_answered_with_a_reason() {
         ("attention --set text=hi --step 2", "leave out --step"),
         ("attention --set text=hi --view nothing --out a.png", "there is no view `nothing`"),
     ] {
-        let (code, said) = orrery(here.path(), &format!("ask run {words} --wait 5"));
-        assert!(code == Some(2) && said.contains(part), "{words}: {said}");
+        expect_exit(here.path(), &format!("ask run {words} --wait 5"), 2, &[part]);
         assert!(run.asked().is_empty(), "{words}");
     }
     run.allow(&[]);
-    let (code, said) = orrery(here.path(), "ask run attention --set text=hi");
-    assert!(code == Some(2) && said.contains("allows none"), "{said}");
+    expect_exit(here.path(), "ask run attention --set text=hi", 2, &["allows none"]);
     run.allow(&["attention"]);
     fs::write(run.folder.join(".source"), "ssh://elsewhere/run\n").unwrap();
-    let (code, said) = orrery(here.path(), "ask run attention --set text=hi");
-    assert!(code == Some(2) && said.contains("this is a copy of ssh://elsewhere/run"), "{said}");
+    expect_exit(here.path(), "ask run attention --set text=hi", 2, &["this is a copy of ssh://elsewhere/run"]);
     fs::remove_file(run.folder.join(".source")).unwrap();
     run.state(3, &json!("finished"));
-    let (code, said) = orrery(here.path(), "ask run attention --set text=hi");
-    assert!(code == Some(2) && said.contains("the run has ended"), "{said}");
+    expect_exit(here.path(), "ask run attention --set text=hi", 2, &["the run has ended"]);
 }
 
 #[test]
@@ -172,8 +171,8 @@ fn a_timed_out_question_names_its_run_and_when_it_was_asked() {
         let boot = fs::read("/proc/sys/kernel/random/boot_id").unwrap();
         fs::write(run.folder.join(".lock"), boot).unwrap();
         drop(lock);
-        let (code, said) = orrery(here.path(), "ask run attention --set text=hi --wait 60");
-        assert!(code == Some(2) && said.contains("this run was killed, so it cannot answer"), "{said}");
+        let killed = "this run was killed, so it cannot answer";
+        expect_exit(here.path(), "ask run attention --set text=hi --wait 60", 2, &[killed]);
         fs::remove_file(run.folder.join(".lock")).unwrap();
     }
     // the program ends while the question is open
@@ -214,12 +213,10 @@ fn no_link_of_a_folder_that_is_asked_is_followed() {
     let ask = run.folder.join("ask");
     fs::remove_dir(&ask).unwrap();
     symlink(&elsewhere, &ask).unwrap();
-    let (code, said) = orrery(here.path(), "ask run attention --set text=hi --wait 1");
-    assert!(code == Some(2) && said.contains("it is a link"), "{said}");
+    expect_exit(here.path(), "ask run attention --set text=hi --wait 1", 2, &["it is a link"]);
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1, "nothing was written there");
     fs::remove_file(&ask).unwrap();
-    let (code, said) = orrery(here.path(), "ask run attention --set text=hi --wait 1");
-    assert!(code == Some(2) && said.contains("it has no folder `ask`"), "{said}");
+    expect_exit(here.path(), "ask run attention --set text=hi --wait 1", 2, &["it has no folder `ask`"]);
 }
 
 /// A machine that is reached through [`stand_in_ssh`].
@@ -246,8 +243,8 @@ impl OtherMachine {
 
     fn command(&self, words: &[&str]) -> Command {
         let bin = self.here.path().join("bin");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-        command.args(words).current_dir(self.here.path()).env_remove("SSH_ASKPASS").env("TMPDIR", "/tmp");
+        let mut command = command(self.here.path(), words);
+        command.env_remove("SSH_ASKPASS").env("TMPDIR", "/tmp");
         command.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
         command
     }
@@ -262,17 +259,32 @@ impl OtherMachine {
     fn ask(&self, words: &[&str]) -> (Option<i32>, String) {
         let address = self.address();
         let output = self.command(&[&["ask", address.as_str()][..], words].concat()).output().unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        (output.status.code(), String::from_utf8_lossy(&said).into_owned())
+        (output.status.code(), output_of(&output))
+    }
+
+    /// Asks the run while its program gives `reply`. Returns the exit code, the output and the question.
+    fn ask_replied(
+        &self,
+        words: &[&str],
+        reply: impl FnOnce(&ForeignRun, &str) + Send + 'static,
+    ) -> (Option<i32>, String, Value) {
+        let replier = replying(&self.run, reply);
+        let (code, said) = self.ask(&[words, &["--wait", "60"]].concat());
+        (code, said, replier.join().unwrap())
+    }
+
+    /// Puts a question to the run, whose program answers it. Returns the output and the question.
+    fn ask_answered(&self, ask: &str) -> (String, Value) {
+        let answer = json!({"state": "answered", "words": "it is done"});
+        let (code, said, question) = self.ask_replied(&[ask], move |run, id| run.answer(id, &answer));
+        assert!(code == Some(0) && said.contains("it is done"), "{ask}: {said}");
+        (said, question)
     }
 
     /// Waits until no question's file is left on the other machine.
     fn is_silent_soon(&self) {
-        let begun = Instant::now();
-        while fs::read_dir(self.run.folder.join("ask")).unwrap().count() > 0 {
-            assert!(begun.elapsed() < Duration::from_secs(30), "a question is left");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let questions = self.run.folder.join("ask");
+        wait_until("a question is left", || fs::read_dir(&questions).unwrap().count() == 0);
     }
 }
 
@@ -314,10 +326,7 @@ fn a_program_of_another_machine_is_asked() {
 #[cfg(unix)]
 fn a_copy_that_nobody_writes_any_more_is_taken_over() {
     let far = OtherMachine::new(&["save"]);
-    let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "saved"})));
-    let (code, said) = far.ask(&["save", "--wait", "60"]);
-    assert_eq!(code, Some(0), "{said}");
-    replier.join().unwrap();
+    far.ask_answered("save");
     let copy = fs::read_dir(far.here.path().join("runs")).unwrap().next().unwrap().unwrap().path();
     let writer = fs::File::options().write(true).open(copy.join(".lock")).unwrap();
     writer.lock().unwrap();
@@ -328,11 +337,7 @@ fn a_copy_that_nobody_writes_any_more_is_taken_over() {
     let has_step = || fs::read_to_string(copy.join("metrics.jsonl")).is_ok_and(|log| log.contains("\"step\":41"));
     assert!(!has_step(), "another writes the copy");
     drop(writer);
-    let begun = Instant::now();
-    while !has_step() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "nobody copies the run");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("nobody copies the run", has_step);
     follower.kill().unwrap();
     follower.wait().unwrap();
 }
@@ -340,11 +345,11 @@ fn a_copy_that_nobody_writes_any_more_is_taken_over() {
 #[cfg(unix)]
 fn a_program_of_another_machine_is_asked_over_ssh() {
     let far = OtherMachine::new(&["attention", "lesson"]);
-    let replier = replying(&far.run, |run, id| run.answer_attention(id, 7));
     let text = "it's `a` $HOME \\n\n\u{e4}";
-    let (code, said) = far.ask(&["attention", "--set", &format!("text={text}"), "--wait", "60"]);
+    let argument = format!("text={text}");
+    let (code, said, question) =
+        far.ask_replied(&["attention", "--set", &argument], |run, id| run.answer_attention(id, 7));
     assert_eq!(code, Some(0), "{said}");
-    let question = replier.join().unwrap();
     assert_eq!((&question["ask"], &question["args"]), (&json!("attention"), &json!({"text": text})));
     assert!(said.contains("attention of 1 layer") && said.contains("\"channel\":\"attention.maps\""), "{said}");
     far.is_silent_soon();
@@ -352,38 +357,26 @@ fn a_program_of_another_machine_is_asked_over_ssh() {
     assert!(commands.lines().any(|line| line.starts_with("exec sh -s -- '")), "{commands}");
 
     // the tensors of an answer arrive too
-    let replier = replying(&far.run, |run, id| {
-        let header = br#"{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  "#;
-        let values = [1f32, 2.5].map(f32::to_le_bytes).concat();
-        let file = [&(header.len() as u64).to_le_bytes()[..], header, &values].concat();
-        fs::write(run.folder.join(format!("answer/{id}.safetensors")), file).unwrap();
-        run.answer(id, &json!({"state": "answered"}));
-    });
-    let (code, said) = far.ask(&["lesson", "--wait", "60"]);
+    let (code, said, _) = far.ask_replied(&["lesson"], answer_with_tensors);
     assert!(code == Some(0) && said.contains("[1.0,2.5]"), "{said}");
-    replier.join().unwrap();
     far.is_silent_soon();
 
-    let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "refused", "words": "not now"})));
-    let (code, said) = far.ask(&["lesson", "--wait", "60"]);
+    let refusal = json!({"state": "refused", "words": "not now"});
+    let (code, said, _) = far.ask_replied(&["lesson"], move |run, id| run.answer(id, &refusal));
     assert!(code == Some(2) && said.contains("refused: not now"), "{said}");
-    replier.join().unwrap();
     let (code, said) = far.ask(&["save"]);
     assert!(code == Some(2) && said.contains("`save` is not allowed by the script of this run"), "{said}");
 
     // the permissions at the time of the copy do not count, but the present ones of the run
     far.is_silent_soon();
     far.run.allow(&["save"]);
-    let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "saved"})));
-    let (code, said) = far.ask(&["save", "--wait", "60"]);
-    assert!(code == Some(0) && said.contains("saved"), "{said}");
-    replier.join().unwrap();
+    far.ask_answered("save");
 
     // a copied folder must not cause a connection by itself: the address in it is untrusted
     let before = fs::read_to_string(far.here.path().join("commands")).unwrap();
     let copy = far.here.path().join("runs/run-at-me_far");
     let output = far.command(&["ask", copy.to_str().unwrap(), "lesson"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = stderr_of(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     // the message quotes the address for a shell
     let word = format!("'{}'", far.address().replace('\'', r"'\''"));
@@ -399,10 +392,7 @@ fn the_end_of_an_older_copy_does_not_count() {
     let (code, said) = far.ask(&["save", "--wait", "60"]);
     assert!(code == Some(2) && said.contains("the run has ended"), "{said}");
     far.run.state(3, &json!("running"));
-    let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "saved"})));
-    let (code, said) = far.ask(&["save", "--wait", "60"]);
-    assert!(code == Some(0) && said.contains("saved"), "{said}");
-    let question = replier.join().unwrap();
+    let (_, question) = far.ask_answered("save");
     assert!(question["wait"].as_u64().is_some_and(|wait| (1..=60).contains(&wait)), "{question}");
 }
 
@@ -436,10 +426,7 @@ fn a_question_goes_over_the_connection_of_the_copy() {
     let far = OtherMachine::new(&["lesson"]);
     let ask = || {
         let before = far.options().len();
-        let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "done"})));
-        let (code, said) = far.ask(&["lesson", "--wait", "60"]);
-        assert_eq!(code, Some(0), "{said}");
-        replier.join().unwrap();
+        far.ask_answered("lesson");
         far.is_silent_soon();
         let options = far.options().split_off(before);
         assert_eq!(options.len(), 2, "the copy and the question: {options:?}");
@@ -498,15 +485,10 @@ fn an_end_while_connecting_leaves_nothing_behind() {
     for words in [&["follow", address.as_str(), "--headless"][..], &["ask", &address, "lesson", "--wait", "300"]] {
         let mut command = far.command(words);
         let mut process = Training(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-        let begun = Instant::now();
-        let ssh = loop {
+        let ssh = wait_for(&format!("{words:?}: it does not connect"), || {
             let number = fs::read_to_string(file("hanging")).unwrap_or_default();
-            if number.ends_with('\n') {
-                break number.trim().to_owned();
-            }
-            assert!(begun.elapsed() < Duration::from_secs(60), "{words:?}: it does not connect");
-            std::thread::sleep(Duration::from_millis(20));
-        };
+            number.strip_suffix('\n').map(str::to_owned)
+        });
         assert!(Path::new("/proc").join(&ssh).exists() && file("runs/run-at-me_far").exists(), "{words:?}");
         // the signal reaches only this process, while Ctrl-C would also reach `ssh`
         assert!(Command::new("kill").args(["-TERM", &process.0.id().to_string()]).status().unwrap().success());
@@ -531,11 +513,7 @@ fn a_question_that_was_left_behind_goes_once_it_is_answered() {
     far.run.answer("0-answered", &json!({"state": "refused", "words": "nobody waits"}));
     let (code, said) = far.ask(&["lesson", "--wait", "5"]);
     assert_eq!(code, Some(1), "{said}");
-    let begun = Instant::now();
-    while far.run.asked().len() > 1 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", far.run.asked());
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("two questions are left", || far.run.asked().len() <= 1);
     assert_eq!(far.run.asked()[0].0, "0-open");
 }
 
@@ -550,10 +528,7 @@ fn a_connection_is_waited_for_no_longer_than_an_answer() {
     assert!(said.contains(&format!("nothing has come from {} within ", far.address())), "{said}");
     // a question needs a connection: an older copy of the run does not suffice
     fs::rename(far.here.path().join("hangs"), far.here.path().join("hung")).unwrap();
-    let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "done"})));
-    let (code, said) = far.ask(&["lesson", "--wait", "60"]);
-    assert_eq!(code, Some(0), "{said}");
-    replier.join().unwrap();
+    far.ask_answered("lesson");
     far.is_silent_soon();
     fs::write(far.here.path().join("down"), "").unwrap();
     let (code, said) = far.ask(&["lesson", "--wait", "60"]);
@@ -569,7 +544,7 @@ fn a_folder_that_is_not_there_is_a_wrong_argument() {
     let address = format!("ssh://me@far{}/nowhere", far.here.path().display());
     for words in [&["ask", &address, "lesson"][..], &["follow", &address, "--headless"]] {
         let output = far.command(words).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let said = stderr_of(&output);
         assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
         assert!(said.contains("there is no such folder there") && !said.contains("--out"), "{words:?}: {said}");
     }
@@ -587,11 +562,8 @@ fn an_older_copy_that_another_holds_does_not_count() {
     far.run.state(3, &json!("running"));
     let lock = File::options().write(true).open(far.here.path().join("runs/run-at-me_far/.lock")).unwrap();
     lock.lock().unwrap();
-    let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "saved"})));
-    let (code, said) = far.ask(&["save", "--wait", "60"]);
-    assert!(code == Some(0) && said.contains("saved"), "{said}");
+    let (said, _) = far.ask_answered("save");
     assert!(said.contains("another Orrery is already copying this run"), "{said}");
-    replier.join().unwrap();
 }
 
 #[cfg(unix)]
@@ -666,14 +638,12 @@ fn no_link_of_a_folder_on_another_machine_is_followed() {
 fn any_two_matrices_of_the_weights_are_a_graph() {
     let here = tempfile::tempdir().unwrap();
     let run = asked_run(here.path(), &[]);
-    let (code, said) = orrery(here.path(), "ask run neuron_graph --matrices h.0.c_proj h.0.c_fc");
-    assert!(code == Some(2) && said.contains("keeps no weights"), "{said}");
+    expect_exit(here.path(), "ask run neuron_graph --matrices h.0.c_proj h.0.c_fc", 2, &["keeps no weights"]);
     for step in [2, 4] {
         run.weights(step, &[("h.0.c_fc", 40, 5), ("h.0.c_proj", 5, 40), ("wte", 7, 9)]);
     }
     let samples = |words: &str| -> Vec<Value> {
-        let (code, said) = orrery(here.path(), &format!("ask run {words} --matrices h.0.c_proj h.0.c_fc"));
-        assert_eq!(code, Some(0), "{words}: {said}");
+        let said = done(here.path(), &format!("ask run {words} --matrices h.0.c_proj h.0.c_fc"));
         said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     };
     let graph = samples("neuron_graph --set edges=50");
@@ -695,13 +665,11 @@ fn any_two_matrices_of_the_weights_are_a_graph() {
         ("neuron_graph --matrices h.0.c_proj h.0.c_fc --set from_head=1", "no heads"),
         ("graph_neuron --matrices h.0.c_proj h.0.c_fc", "cannot be asked of two matrices"),
     ] {
-        let (code, said) = orrery(here.path(), &format!("ask run {words}"));
-        assert!(code == Some(2) && said.contains(part), "{words}: {said}");
+        expect_exit(here.path(), &format!("ask run {words}"), 2, &[part]);
     }
     let damaged = run.folder.join("snapshots/step-00000004.safetensors");
     let mut bytes = fs::read(&damaged).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(&damaged, bytes).unwrap();
-    let (code, said) = orrery(here.path(), "ask run neuron_graph --matrices h.0.c_proj h.0.c_fc");
-    assert!(code == Some(2) && said.contains("its checksum differs"), "{said}");
+    expect_exit(here.path(), "ask run neuron_graph --matrices h.0.c_proj h.0.c_fc", 2, &["its checksum differs"]);
 }

@@ -5,7 +5,7 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     path::Path,
-    process::{Command, Stdio},
+    process::Stdio,
     time::{Duration, Instant},
 };
 
@@ -15,12 +15,12 @@ use orrery::{
 };
 use serde_json::{Value, json};
 
-#[cfg(target_os = "linux")]
-use crate::stand_in_ssh::stand_in_ssh;
 use crate::{
-    command::{can_paint, orrery},
+    command::{can_paint, command, done, expect_exit, orrery, output_in, stderr_of},
     foreign_run::ForeignRun,
 };
+#[cfg(target_os = "linux")]
+use crate::{stand_in_ssh::stand_in_ssh, wait_for::wait_until};
 
 #[test]
 fn every_command_takes_a_run_of_another_program() {
@@ -29,16 +29,8 @@ fn every_command_takes_a_run_of_another_program() {
     for (name, lr) in [("wide", 1e-4), ("narrow", 0.01)] {
         ForeignRun::finished(&runs, name, lr);
     }
-    let done = |words: &str| {
-        let (code, said) = orrery(here.path(), words);
-        assert_eq!(code, Some(0), "{words}: {said}");
-        said
-    };
-    let listed = Command::new(env!("CARGO_BIN_EXE_orrery"))
-        .args(["runs", "lab:foreign", "lr<1e-3", "--json"])
-        .current_dir(here.path())
-        .output()
-        .unwrap();
+    let done = |words: &str| done(here.path(), words);
+    let listed = output_in(here.path(), "runs lab:foreign lr<1e-3 --json");
     let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
     let folders: Vec<&str> =
         listed.as_array().unwrap().iter().filter_map(|row| row["run"]["folder"].as_str()).collect();
@@ -89,9 +81,7 @@ fn every_command_takes_a_run_of_another_program() {
         assert!(here.path().join(format!("compared/{stem}-model.svg")).is_file(), "{stem}");
     }
     for (words, part) in [("run foreign", "foreign"), ("resume runs/wide", "another program")] {
-        let (code, said) = orrery(here.path(), words);
-        assert_eq!(code, Some(2), "{words}: {said}");
-        assert!(said.contains(part), "{words}: {said}");
+        expect_exit(here.path(), words, 2, &[part]);
     }
 }
 
@@ -126,8 +116,7 @@ fn each_compared_channel_has_a_figure_of_its_own() {
             run.line("metrics.jsonl", &line);
         }
     }
-    let (code, said) = orrery(here.path(), "compare first second --out compared");
-    assert!(code == Some(0) && said.contains("5 figures"), "{said}");
+    expect_exit(here.path(), "compare first second --out compared", 0, &["5 figures"]);
     let files = fs::read_dir(here.path().join("compared")).unwrap().map(|entry| entry.unwrap().file_name());
     let names = files.map(|name| name.to_string_lossy().to_lowercase()).filter(|name| name.ends_with(".svg"));
     let names: std::collections::BTreeSet<String> = names.collect();
@@ -139,11 +128,9 @@ fn each_compared_channel_has_a_figure_of_its_own() {
 fn it_is_said_where_another_program_keeps_its_weights() {
     let here = tempfile::tempdir().unwrap();
     let run = ForeignRun::finished(here.path(), "run", 1e-3);
-    let (code, said) = orrery(here.path(), "export run --safetensors out.safetensors");
-    assert!(code == Some(2) && said.contains("keeps no weights in it"), "{said}");
+    expect_exit(here.path(), "export run --safetensors out.safetensors", 2, &["keeps no weights in it"]);
     [10, 20].iter().for_each(|step| run.weights(*step, &[("w", 2, 3)]));
-    let (code, said) = orrery(here.path(), "export run --safetensors out.safetensors");
-    assert!(code == Some(2) && said.contains("snapshots/step-00000020.safetensors"), "{said}");
+    expect_exit(here.path(), "export run --safetensors out.safetensors", 2, &["snapshots/step-00000020.safetensors"]);
     assert!(!here.path().join("out.safetensors").exists());
 }
 
@@ -161,14 +148,14 @@ fn views_are_drawn() {
         assert!(fs::read(here.path().join(format!("{view}.png"))).unwrap().starts_with(b"\x89PNG"), "{view}");
     }
     for view in ["neuron_graph", "next_tokens"] {
-        let (code, said) = orrery(here.path(), &format!("render run --view {view} --out none.png"));
-        assert!(code == Some(2) && said.contains("has nothing to show"), "{said}");
+        let said =
+            expect_exit(here.path(), &format!("render run --view {view} --out none.png"), 2, &["has nothing to show"]);
         assert!(!said.contains("Asking"), "nobody is asked: {said}");
     }
     let other = ForeignRun::begin(here.path(), "other", &json!({}));
     (1..=2).for_each(|step| other.line("metrics.jsonl", &json!({"step": step, "variant": "model", "gate/value": 0.1})));
-    let (code, said) = orrery(here.path(), "render other --view gate --out none.png");
-    assert!(code == Some(2) && said.contains("It logged gate/value: see the view Logged (logged)."), "{said}");
+    let logged = "It logged gate/value: see the view Logged (logged).";
+    expect_exit(here.path(), "render other --view gate --out none.png", 2, &[logged]);
     assert!(!here.path().join("none.png").exists());
 }
 
@@ -208,9 +195,7 @@ fn a_later_protocol_is_refused_with_both_numbers() {
     let here = tempfile::tempdir().unwrap();
     let run = ForeignRun::begin(here.path(), "later", &json!({}));
     run.describe(&json!({"format": 2, "protocol": 7, "run": {"lab": "foreign"}}));
-    let (code, said) = orrery(here.path(), "export later --csv run.csv");
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("version 7") && said.contains("up to version 1"), "{said}");
+    expect_exit(here.path(), "export later --csv run.csv", 2, &["version 7", "up to version 1"]);
 }
 
 /// The steps and the channels of the samples that the reader returns now.
@@ -378,9 +363,8 @@ fn new_numbers_are_printed_where_there_is_no_display() {
     let here = tempfile::tempdir().unwrap();
     let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
     (1..=3).for_each(|step| run.step(step));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    command.args(["follow", "run"]).current_dir(here.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").env_remove("WAYLAND_SOCKET");
+    let mut command = command(here.path(), ["follow", "run"]);
+    command.env_remove("WAYLAND_SOCKET").stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = command.spawn().unwrap();
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
     let mut next = || lines.next().map(Result::unwrap).unwrap_or_default();
@@ -392,7 +376,7 @@ fn new_numbers_are_printed_where_there_is_no_display() {
     assert!(begun.elapsed() < Duration::from_secs(10), "it takes a quarter of a second on an idle machine");
     run.state(4, &json!({"failed": {"message": "RuntimeError: out of memory"}}));
     let end = process.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&end.stderr).into_owned();
+    let said = stderr_of(&end);
     assert_eq!(end.status.code(), Some(1), "{said}");
     assert!(said.contains("there is no display here") && said.contains("RuntimeError: out of memory"), "{said}");
 }
@@ -411,6 +395,42 @@ fn a_machine_without_orrery_is_followed_and_goes_on_after_a_cut() {
     assert!(said.contains("there is no `orrery` on the path of that machine"), "{said}");
 }
 
+/// Checks that `process` copies a remote run of three steps over a connection that `cut` ends, goes on by a second one of the
+/// `commands` that ssh was given, and ends with the run. Returns the text on standard error.
+#[cfg(target_os = "linux")]
+pub fn check_follower(
+    mut process: std::process::Child,
+    run: &ForeignRun,
+    copy: &Path,
+    cut: impl FnOnce(),
+    commands: impl Fn() -> Vec<String>,
+) -> String {
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().map(Result::unwrap).unwrap_or_default();
+    let mut newest = next();
+    while !newest.starts_with("step 3 ") {
+        assert!(newest.starts_with("step "), "{newest:?}");
+        newest = next();
+    }
+    cut();
+    wait_until("the cut is not noticed", || commands().len() >= 2);
+    let length = fs::metadata(run.folder.join("metrics.jsonl")).unwrap().len();
+    let again = commands().remove(1);
+    assert!(again.contains(&format!(" {length}:")), "it goes on by bytes: {again}");
+    run.step(4);
+    assert!(next().starts_with("step 4 "));
+    run.samples(4);
+    run.state(4, &json!("finished"));
+    let end = process.wait_with_output().unwrap();
+    let said = stderr_of(&end);
+    assert_eq!(end.status.code(), Some(0), "{said}");
+    assert!(said.contains("it is tried again"), "{said}");
+    for log in ["metrics.jsonl", "samples.jsonl"] {
+        assert_eq!(fs::read(copy.join(log)).unwrap(), fs::read(run.folder.join(log)).unwrap(), "{log}");
+    }
+    said
+}
+
 /// Follows a run whose connection is cut once, and returns the text on standard error.
 #[cfg(target_os = "linux")]
 fn follow_over_a_cut(has_orrery: bool) -> String {
@@ -422,50 +442,24 @@ fn follow_over_a_cut(has_orrery: bool) -> String {
     let address = format!("ssh://me@somewhere{}", run.folder.display());
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let follow = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-        command.args(["follow", &address, "--headless"]).current_dir(here.path()).env("PATH", &path);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut command = command(here.path(), ["follow", &address, "--headless"]);
+        command.env("PATH", &path).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     };
-    let mut process = follow().spawn().unwrap();
-    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-    let mut next = || lines.next().map(Result::unwrap).unwrap_or_default();
-    let mut newest = next();
-    while !newest.starts_with("step 3 ") {
-        assert!(newest.starts_with("step "), "{newest}");
-        newest = next();
-    }
-    let commands = || fs::read_to_string(here.path().join("commands")).unwrap();
-    let begun = Instant::now();
-    while commands().lines().count() <= 1 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the cut is not noticed");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let length = fs::metadata(run.folder.join("metrics.jsonl")).unwrap().len();
-    let again = commands().lines().nth(1).unwrap().to_owned();
-    assert!(again.contains(&format!(" {length}:")), "it goes on by bytes: {again}");
-    run.step(4);
-    assert!(next().starts_with("step 4 "));
-    run.samples(4);
-    run.state(4, &json!("finished"));
-    let end = process.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&end.stderr).into_owned();
-    assert_eq!(end.status.code(), Some(0), "{said}");
-    assert!(said.contains("it is tried again"), "{said}");
     let copy = here.path().join("runs/it_s_a_run-at-me_somewhere");
-    for log in ["metrics.jsonl", "samples.jsonl"] {
-        assert_eq!(fs::read(copy.join(log)).unwrap(), fs::read(run.folder.join(log)).unwrap(), "{log}");
-    }
+    let commands = || -> Vec<String> {
+        let commands = fs::read_to_string(here.path().join("commands")).unwrap();
+        commands.lines().map(str::to_owned).collect()
+    };
+    let said = check_follower(follow().spawn().unwrap(), &run, &copy, || (), commands);
 
     fs::write(copy.join(".source"), "ssh://elsewhere/a\n").unwrap();
     let refused = follow().output().unwrap();
-    let refusal = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let refusal = stderr_of(&refused);
     assert_eq!(refused.status.code(), Some(2), "{refusal}");
     assert!(refusal.contains("is no copy of") && refusal.contains("give another place by --out"), "{refusal}");
-    let mut ask = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    ask.args(["ask", &address, "save"]).current_dir(here.path()).env("PATH", &path);
-    let refused = ask.output().unwrap();
-    let refusal = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let refused = command(here.path(), ["ask", &address, "save"]).env("PATH", &path).output().unwrap();
+    let refusal = stderr_of(&refused);
     assert_eq!(refused.status.code(), Some(2), "{refusal}");
     assert!(refusal.contains("is no copy of") && !refusal.contains("--out"), "of `ask` it is a picture: {refusal}");
     said
@@ -480,13 +474,10 @@ fn a_host_that_is_not_there_is_said_once() {
     fs::write(&ssh, "#!/bin/sh\necho 'ssh: connect to host nowhere: No route to host' >&2\nexit 255\n").unwrap();
     fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", here.path().display(), std::env::var("PATH").unwrap());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    command.args(["follow", "ssh://nowhere/runs/a", "--headless"]).current_dir(here.path()).env("PATH", &path);
-    let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let mut command = command(here.path(), ["follow", "ssh://nowhere/runs/a", "--headless"]);
+    let output = command.env("PATH", &path).output().unwrap();
+    let said = stderr_of(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("No route to host") && said.contains("`ssh` ended with code 255"), "{said}");
-    let (code, said) = orrery(here.path(), "follow ssh://-oProxyCommand=x/a");
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("no host that ssh could take"), "{said}");
+    expect_exit(here.path(), "follow ssh://-oProxyCommand=x/a", 2, &["no host that ssh could take"]);
 }

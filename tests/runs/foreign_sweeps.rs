@@ -6,9 +6,10 @@
 use std::{fs, os::unix::fs::symlink, process::Command};
 
 use super::{
+    command::output_of,
     folders::{contents, scratch_folder},
     foreign_folders::{orrery_in, put_pipe},
-    sweep::{SPEC, done, runs, said, table, whole, with_spec},
+    sweep::{SPEC, done, runs, table, whole, with_spec},
 };
 
 /// Links, hard links and pipes in place of files in a sweep's folder are refused. A pipe would block the command
@@ -30,8 +31,8 @@ fn links_and_pipes_in_the_folder_of_a_sweep_are_refused() {
     };
     let refused = |words: &[&str], why: &str| {
         let output = orrery_in(here, words);
-        assert!(!output.status.success(), "{words:?}: {}", said(&output));
-        assert!(said(&output).contains(why), "{words:?}, {why}: {}", said(&output));
+        assert!(!output.status.success(), "{words:?}: {}", output_of(&output));
+        assert!(output_of(&output).contains(why), "{words:?}, {why}: {}", output_of(&output));
         assert_eq!(fs::read_to_string(&target).unwrap(), "kept", "{words:?}, {why}");
     };
     for trap in ["is a link", "hard link", "is a pipe"] {
@@ -79,11 +80,11 @@ fn a_run_behind_a_link_is_none_of_a_sweeps() {
     let before = contents(&here.join("runs"));
     let made = done(here, &["sweep", "sweeps/rates", "--missing"]);
     let linked = "runs/a is a link to a run elsewhere";
-    assert!(said(&made).contains(linked), "{}", said(&made));
+    assert!(output_of(&made).contains(linked), "{}", output_of(&made));
     let reported = done(here, &["report", "sweeps/rates", "-o", "sweep.html"]);
-    assert!(said(&reported).contains(linked), "{}", said(&reported));
-    assert!(said(&made).contains("8 runs, 1 to make"), "{}", said(&made));
-    assert!(contents(&here.join("runs")) == before, "the run outside was written: {}", said(&made));
+    assert!(output_of(&reported).contains(linked), "{}", output_of(&reported));
+    assert!(output_of(&made).contains("8 runs, 1 to make"), "{}", output_of(&made));
+    assert!(contents(&here.join("runs")) == before, "the run outside was written: {}", output_of(&made));
     assert!(table(here).lines().skip(1).all(|line| line.contains(",2,2,")), "the sweep has a run of its own");
 
     // the table of runs omits the linked run too, and does not write its index through a link
@@ -91,7 +92,7 @@ fn a_run_behind_a_link_is_none_of_a_sweeps() {
     fs::create_dir(here.join("elsewhere")).unwrap();
     let listed = |name: &str| {
         let output = done(here, &["runs", "--json", "--out", "elsewhere"]);
-        assert!(said(&output).contains("link"), "{name}: {}", said(&output));
+        assert!(output_of(&output).contains("link"), "{name}: {}", output_of(&output));
         String::from_utf8(output.stdout).unwrap()
     };
     let rows = listed("a run");
@@ -125,7 +126,7 @@ fn a_run_that_cannot_be_read_is_left_out_with_a_sentence() {
     for words in ["sweep sweeps/rates --table", "report sweeps/rates -o sweep.html", "sweep sweeps/rates --missing"] {
         let output = done(here, &words.split(' ').collect::<Vec<_>>());
         for part in ["a run is left out: ", "metrics.jsonl", "it is a pipe"] {
-            assert!(said(&output).contains(part), "{words}, {part}: {}", said(&output));
+            assert!(output_of(&output).contains(part), "{words}, {part}: {}", output_of(&output));
         }
     }
 }
@@ -137,8 +138,8 @@ fn no_sweep_is_made_through_a_link() {
     fs::create_dir(here.join("sweeps")).unwrap();
     symlink(outside.path(), here.join("sweeps/rates")).unwrap();
     let output = orrery_in(here, &["sweep", "rates.toml", "--on", "print"]);
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("sweeps/rates is a link to another folder"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", output_of(&output));
+    assert!(output_of(&output).contains("sweeps/rates is a link to another folder"), "{}", output_of(&output));
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
 }
 
@@ -151,21 +152,21 @@ fn a_run_whose_name_is_not_utf8_is_left_out_and_not_made_again() {
     let (here, run) = (with.path(), runs(with.path()).swap_remove(0));
     fs::rename(&run, run.with_file_name(OsStr::from_bytes(b"a\xff"))).unwrap();
     let output = done(here, &["sweep", "sweeps/rates", "--table"]);
-    let words = said(&output);
+    let words = output_of(&output);
     assert!(words.contains("a run is left out: ") && words.contains("runs/a\u{fffd}` is not UTF-8"), "{words}");
     let there = runs(here);
     let tasks = (0..8).map(|task| format!("--task={task}"));
     for way in ["--missing", "--missing --on=print"].map(str::to_owned).into_iter().chain(tasks) {
         let words: Vec<&str> = ["sweep", "sweeps/rates"].into_iter().chain(way.split(' ')).collect();
         let output = orrery_in(here, &words);
-        let is_refused = said(&output).contains("is not UTF-8, so that it may be made a second time");
+        let is_refused = output_of(&output).contains("is not UTF-8, so that it may be made a second time");
         // a run with a name of its own has ended, and needs no other
-        let is_ended = output.status.success() && way.starts_with("--task") && said(&output).contains("finished");
-        assert!(is_ended || is_refused && output.status.code() == Some(2), "{way}: {}", said(&output));
-        assert!(runs(here) == there, "{way} made a run: {}", said(&output));
+        let is_ended = output.status.success() && way.starts_with("--task") && output_of(&output).contains("finished");
+        assert!(is_ended || is_refused && output.status.code() == Some(2), "{way}: {}", output_of(&output));
+        assert!(runs(here) == there, "{way} made a run: {}", output_of(&output));
     }
     fs::rename(run.with_file_name(OsStr::from_bytes(b"a\xff")), &run).unwrap();
-    assert!(said(&done(here, &["sweep", "sweeps/rates", "--missing"])).contains("every run of"));
+    assert!(output_of(&done(here, &["sweep", "sweeps/rates", "--missing"])).contains("every run of"));
 }
 
 /// Schedulers read the printed commands line by line, so a line break in a folder's name must not add a command.
@@ -180,6 +181,6 @@ fn a_printed_command_is_one_line() {
     assert_eq!(printed.lines().count(), 8, "{printed}");
     let (command, _) = printed.lines().next().unwrap().rsplit_once(" --task").unwrap();
     let output = Command::new("bash").args(["-c", &format!("{command} --table")]).current_dir(here).output().unwrap();
-    assert!(output.status.success(), "{command}: {}", said(&output));
+    assert!(output.status.success(), "{command}: {}", output_of(&output));
     assert!(here.join(name).join("table.csv").is_file() && !here.join("hostile").exists());
 }

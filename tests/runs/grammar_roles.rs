@@ -231,7 +231,7 @@ fn tags_of_a_treebank_are_read_off() {
                 let counts = [&of.within, &of.transfer].map(|counts| counts.sum(|_| true).1 as usize);
                 assert_eq!(counts, [words.len(), unknown], "variant {variant}");
             }
-            if let Some(both) = accuracy.by_features(RoleFeatures::Both, 0).filter(|_| variant == 1) {
+            if let Some(both) = accuracy.by_features(RoleFeatures::Both).filter(|_| variant == 1) {
                 // many held-out words occur in training, and most of them have only one tag
                 let ([within, _, deep], majority) = (accuracy.accuracies(both), both.within.majority());
                 assert!(

@@ -211,7 +211,7 @@ proptest! {
 
 /// Graph files that are opened in the window and at the command line.
 mod opened {
-    use std::{fs, path::Path, process::Command, time::Duration};
+    use std::{fs, path::Path, time::Duration};
 
     use orrery::{
         analysis::graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile},
@@ -219,6 +219,8 @@ mod opened {
         telemetry::{Measurement, RunState, measurements::NeuronGraph},
         ui::{host::Host, mirror::Mirror},
     };
+
+    use crate::command::{done, expect_exit};
 
     fn graph() -> GraphFile {
         let node = |i: usize| FileNode {
@@ -286,16 +288,10 @@ mod opened {
         let folder = tempfile::tempdir().unwrap();
         let (file, out) = (folder.path().join("g.csv"), folder.path().join("out.graphml"));
         fs::write(&file, Format::Csv.write(&graph())).unwrap();
-        let orrery = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_orrery")).args(args).output().unwrap();
-        let path = |p: &Path| p.to_str().unwrap().to_owned();
-        let done = orrery(&["graph", &path(&file), "--layout", &path(&out)]);
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        done(folder.path(), "graph g.csv --layout out.graphml");
         let laid = Format::GraphMl.read(&fs::read_to_string(&out).unwrap()).unwrap();
         assert!(laid.nodes.len() == 9 && laid.nodes.iter().all(|n| n.position.is_some()));
         fs::write(&file, "1,2\n3\n").unwrap();
-        let wrong = orrery(&["graph", &path(&file), "--layout", &path(&out)]);
-        let words = String::from_utf8_lossy(&wrong.stderr).into_owned();
-        assert_eq!(wrong.status.code(), Some(2), "{words}");
-        assert!(words.contains("g.csv, line 2"), "{words}");
+        expect_exit(folder.path(), "graph g.csv --layout out.graphml", 2, &["g.csv, line 2"]);
     }
 }

@@ -2,13 +2,15 @@
 //! as by networkx, and stay the same after a conversion into every other format with the same types. Errors in the
 //! newer formats are named.
 
-use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
+use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use orrery::analysis::{
     graph::components,
     graph_file::{AttributeValue, FileNode, Format, GraphFile, NamedValue},
 };
 use serde_json::{Value, json};
+
+use super::command::{command, stderr_of};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracles/graph_files")
@@ -188,8 +190,8 @@ fn errors_in_graph_files_name_their_line() {
 fn the_command_line_converts_measures_and_takes_direction() {
     let out = tempfile::tempdir().unwrap();
     let run = |args: &[&str]| {
-        let done = Command::new(env!("CARGO_BIN_EXE_orrery")).arg("graph").args(args).output().unwrap();
-        (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+        let done = command(out.path(), ["graph"]).args(args).output().unwrap();
+        (done.status.code(), stderr_of(&done))
     };
     let path = |name: &str| out.path().join(name).to_str().unwrap().to_owned();
     let file = folder().join("directed.graphml").to_str().unwrap().to_owned();
@@ -206,7 +208,7 @@ fn the_command_line_converts_measures_and_takes_direction() {
     assert!(code == Some(2) && words.contains("the greatest weight is 0.625"), "{words}");
     fs::write(path("one.csv"), "source,target\na,b\n").unwrap();
     let (one, saved) = (path("one.csv"), path("one.gml"));
-    let printed = Command::new(env!("CARGO_BIN_EXE_orrery")).args(["graph", &one, "--save", &saved]).output().unwrap();
+    let printed = command(out.path(), ["graph", &one, "--save", &saved]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&printed.stdout).trim_end(), format!("{saved} (2 nodes, 1 edge)"));
     let (code, words) = run(&[&file, "--save", &path("c.txt")]);
     assert!(code == Some(2) && words.contains(".gml"), "{words}");

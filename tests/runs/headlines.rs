@@ -1,7 +1,7 @@
 //! Tests headline numbers: those of every lab are found in its runs' records, or the reason for their absence is given.
 //! The events of a run and its folder yield the same numbers.
 
-use std::{collections::BTreeSet, path::Path, process::Command as Process, sync::Arc};
+use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use orrery::{
     experiments::{
@@ -14,7 +14,10 @@ use orrery::{
     trainer::DriveOptions,
 };
 
-use crate::trainer::{fast_slow, started, train};
+use crate::{
+    command::expect_exit,
+    trainer::{fast_slow, started, train},
+};
 
 /// The headline numbers computed from events.
 pub fn of_events(lab: &Lab, events: &[Event]) -> HeadlineValues {
@@ -131,11 +134,6 @@ fn headline_numbers_of_a_folder_are_those_of_its_run() {
 #[test]
 fn the_table_at_the_end_of_a_run_is_its_labs() {
     let dir = tempfile::tempdir().unwrap();
-    let mut run = Process::new(env!("CARGO_BIN_EXE_orrery"));
-    run.args(["run", "ode_flow_field", "--steps", "2", "--no-figures", "--out"]).arg(dir.path());
-    let out = run.output().unwrap();
-    let words = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert!(out.status.success(), "{words}");
-    assert!(words.contains("NFE (evaluations)"), "{words}");
-    assert!(words.contains("no class + at u₀ = +1: the flow is not steered"), "{words}");
+    let parts = ["NFE (evaluations)", "no class + at u₀ = +1: the flow is not steered"];
+    expect_exit(dir.path(), "run ode_flow_field --steps 2 --no-figures", 0, &parts);
 }

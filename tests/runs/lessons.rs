@@ -1,7 +1,7 @@
 //! Tests that the numbers in lessons are those that the lessons' commands yield, with the real binary and complete
 //! runs. The slow runs are ignored by default.
 
-use std::{collections::BTreeMap, path::Path, process::Command};
+use std::{collections::BTreeMap, path::Path};
 
 use orrery::{
     labs::{
@@ -19,17 +19,17 @@ use orrery::{
 };
 use serde_json::{Value, json};
 
+use super::command::{command, stderr_of};
+
 /// Runs a command and reads its record, or the answers that it prints.
-fn record(command: &str, out: &Path) -> Mirror {
-    let mut process = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    process.args(command.split_whitespace());
-    let asks = command.starts_with("ask ");
+fn record(words: &str, out: &Path) -> Mirror {
+    let mut process = command(Path::new("."), words.split_whitespace());
+    let asks = words.starts_with("ask ");
     if !asks {
         process.args(["--no-figures", "--set", "run.threads=1", "--out"]).arg(out);
     }
-    process.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
     let ended = process.output().unwrap();
-    assert!(ended.status.success(), "orrery {command}: {}", String::from_utf8_lossy(&ended.stderr));
+    assert!(ended.status.success(), "orrery {words}: {}", stderr_of(&ended));
     if asks {
         return answers(&String::from_utf8_lossy(&ended.stdout));
     }

@@ -74,5 +74,7 @@ mod sweep;
 mod time_travel;
 mod trained_bdh;
 mod trainer;
+#[path = "../shared/wait_for.rs"]
+mod wait_for;
 #[cfg(target_os = "linux")]
 mod window_signals;

@@ -1,13 +1,13 @@
 //! Tests that a run that is too large for the machine's memory is refused before its folder, text or weights are
 //! created.
 
-use std::process::Command;
-
 use orrery::{
     config::{Range, Value},
     labs::LABS,
     trainer::check_plan_memory_against,
 };
+
+use super::command::done;
 
 #[test]
 fn every_lab_at_its_defaults_fits_into_two_gigabytes() {
@@ -56,8 +56,8 @@ fn a_run_too_large_is_refused_before_its_folder_is_made() {
         env!("CARGO_BIN_EXE_orrery"),
         out.path().display()
     );
-    let output = Command::new("sh").args(["-c", &run]).output().unwrap();
-    let words = String::from_utf8_lossy(&output.stderr);
+    let output = std::process::Command::new("sh").args(["-c", &run]).output().unwrap();
+    let words = super::command::stderr_of(&output);
     assert_eq!(output.status.code(), Some(1), "{words}");
     assert!(words.contains("would hold about") && words.contains("lower `train.batch`"), "{words}");
     assert!(words.contains("--insist-memory"), "{words}");
@@ -67,13 +67,7 @@ fn a_run_too_large_is_refused_before_its_folder_is_made() {
 #[test]
 fn a_run_says_what_it_will_hold() {
     let out = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_orrery"))
-        .args(["run", "fast_slow", "--no-figures", "--set", "model.d_model=16", "--set", "train.steps=1"])
-        .args(["--set", "train.batch=1", "--set", "train.window=32", "--out"])
-        .arg(out.path())
-        .output()
-        .unwrap();
-    let words = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{words}");
-    assert_eq!(words.matches("it will hold about").count(), 1, "{words}");
+    let small = "--set model.d_model=16 --set train.steps=1 --set train.batch=1 --set train.window=32";
+    let said = done(out.path(), &format!("run fast_slow --no-figures {small}"));
+    assert_eq!(said.matches("it will hold about").count(), 1, "{said}");
 }

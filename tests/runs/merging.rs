@@ -3,7 +3,6 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::Command,
     sync::{Arc, Mutex},
 };
 
@@ -26,6 +25,8 @@ use orrery::{
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+
+use super::command::{done, expect_exit, orrery};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -178,12 +179,6 @@ fn models_that_do_not_fit_are_told_apart() -> Outcome {
     Ok(())
 }
 
-fn orrery(args: &[&str]) -> std::io::Result<(bool, String)> {
-    let done = Command::new(env!("CARGO_BIN_EXE_orrery")).args(args).output()?;
-    let words = [done.stdout, done.stderr].concat();
-    Ok((done.status.success(), String::from_utf8_lossy(&words).into_owned()))
-}
-
 #[test]
 fn the_command_writes_a_file_that_opens_with_both_provenances() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -195,9 +190,8 @@ fn the_command_writes_a_file_that_opens_with_both_provenances() -> Outcome {
         tensors::write(&path(name), &out.tensors, &out.metadata)?;
         kept.push(p);
     }
-    let names = ["a", "b", "c"].map(|n| path(n).display().to_string());
-    let (done, words) = orrery(&["model", "merge", &names[0], &names[1], "--out", &names[2]])?;
-    assert!(done && words.contains("2 heads of 48 and 32 neurons become 2 heads of 80"), "{words}");
+    let merge_files = "model merge a.safetensors b.safetensors --out c.safetensors";
+    expect_exit(folder.path(), merge_files, 0, &["2 heads of 48 and 32 neurons become 2 heads of 80"]);
     let again = Bdh::new(&BdhSpec { weights: Some(path("c")), ..BdhSpec::default() }, VOCAB, 0, &Device::Cpu)?;
     let here = merge(&kept[0], &kept[1])?;
     assert_eq!((again.sizes().provenance.as_slice(), again.sizes().layers), ([48, 32].as_slice(), 3));
@@ -206,8 +200,8 @@ fn the_command_writes_a_file_that_opens_with_both_provenances() -> Outcome {
         let read = again.params().get(name).ok_or("a weight is gone")?;
         assert_eq!(host::to_f32(read)?, host::to_f32(value)?, "{name}");
     }
-    let (done, words) = orrery(&["model", "merge", &names[0], "nowhere.pt", "--out", &names[2]])?;
-    assert!(!done && words.contains("nowhere.pt"), "{words}");
+    let (code, words) = orrery(folder.path(), "model merge a.safetensors nowhere.pt --out c.safetensors");
+    assert!(code != Some(0) && words.contains("nowhere.pt"), "{words}");
     Ok(())
 }
 
@@ -215,14 +209,10 @@ fn the_command_writes_a_file_that_opens_with_both_provenances() -> Outcome {
 fn the_merge_story_trains_merges_and_reports_every_loss() -> Outcome {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("story").display().to_string();
-    let mut args = vec!["study", "merge-story", "--steps", "6", "--tune", "3", "--out", &out];
-    let small = ["model.neurons=64", "model.d_model=8", "train.window=128", "train.batch=2", "run.device=cpu"];
     // enough windows that translations of each language into English occur in them
-    for pair in small.iter().chain(&["run.eval_windows=32", "merging.write=5"]) {
-        args.extend(["--set", pair]);
-    }
-    let (done, words) = orrery(&args)?;
-    assert!(done, "{words}");
+    let small = "--set model.neurons=64 --set model.d_model=8 --set train.window=128 --set train.batch=2 \
+                 --set run.device=cpu --set run.eval_windows=32 --set merging.write=5";
+    let words = done(folder.path(), &format!("study merge-story --steps 6 --tune 3 --out story {small}"));
     let story: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(format!("{out}/story.json"))?)?;
     let models = story["models"].as_array().ok_or("no models")?;
     let names: Vec<&str> = models.iter().filter_map(|m| m["name"].as_str()).collect();

@@ -15,7 +15,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::{
-    command::orrery,
+    command::{done, expect_exit},
     folders::{contents, copy},
     logs_of_tools::{field, frame, trackio_database, trackio_rows, wandb_item, wandb_log},
 };
@@ -216,11 +216,7 @@ fn every_command_takes_a_log_of_another_tool() {
     copy(&stored(""), logs.path());
     let before = contents(logs.path());
     let shown = logs.path().display();
-    let done = |words: &str| {
-        let (code, said) = orrery(here.path(), words);
-        assert_eq!(code, Some(0), "{words}: {said}");
-        said
-    };
+    let done = |words: &str| done(here.path(), words);
     let said = done(&format!("export {shown}/wandb --csv run.csv"));
     assert!(said.contains("imported from") && said.contains("W&B") && said.contains("18 numbers"), "{said}");
     let csv = fs::read_to_string(here.path().join("run.csv")).unwrap();
@@ -248,9 +244,7 @@ fn every_command_takes_a_log_of_another_tool() {
     assert!(said.contains("imported from"), "{said}");
     assert!(fs::read_to_string(here.path().join("again.csv")).unwrap().contains("\n12,model,"));
     for file in [table, logs.path().join("wandb/run-abc12345.wandb")] {
-        let (code, said) = orrery(here.path(), &format!("export {shown}/wandb --csv {}", file.display()));
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains("never written over"), "{said}");
+        expect_exit(here.path(), &format!("export {shown}/wandb --csv {}", file.display()), 2, &["never written over"]);
     }
 }
 
@@ -294,8 +288,7 @@ fn our_own_event_files_come_back() {
     let here = tempfile::tempdir().unwrap();
     let log = stored("lightning");
     for words in [format!("export {} --tensorboard events", log.display()), "export events --csv run.csv".to_owned()] {
-        let (code, said) = orrery(here.path(), &words);
-        assert_eq!(code, Some(0), "{words}: {said}");
+        done(here.path(), &words);
     }
     let told = import(&here.path().join("events")).unwrap();
     check(told.values("model", "loss"), &STEPS, loss);

@@ -6,7 +6,7 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     path::Path,
-    process::{Command, Stdio},
+    process::Stdio,
     sync::OnceLock,
 };
 
@@ -19,9 +19,12 @@ use serde_json::json;
 use tempfile::TempDir;
 
 #[cfg(unix)]
-use crate::foreign_folders::{orrery_in, put_pipe};
 use crate::{
-    command::{can_paint, orrery},
+    command::stderr_of,
+    foreign_folders::{orrery_in, put_pipe},
+};
+use crate::{
+    command::{can_paint, command, done, expect_exit, orrery, output_of},
     folders::{contents, copy},
     foreign_run::ForeignRun,
 };
@@ -35,8 +38,7 @@ fn with_runs() -> TempDir {
             let words = "run fast_slow --steps 4 --out made --no-figures --set model.d_model=16 --set train.window=32 \
                          --set train.batch=2 --set run.eval_every=2 --set probe.attention_maps_every=2 \
                          --set probe.residual_every=0 --set run.checkpoint_every=2 --set run.device=cpu";
-            let (code, said) = orrery(here.path(), words);
-            assert_eq!(code, Some(0), "{said}");
+            done(here.path(), words);
             let run = fs::read_dir(here.path().join("made")).unwrap().next().unwrap().unwrap().path();
             fs::create_dir_all(here.path().join("runs")).unwrap();
             fs::rename(run, here.path().join("runs").join(name)).unwrap();
@@ -48,14 +50,22 @@ fn with_runs() -> TempDir {
     here
 }
 
+#[test]
+fn a_machine_without_a_desktop_is_no_error() {
+    let here = with_runs();
+    let mut render = command(here.path(), ["render", "runs/a", "--view", "losses", "--out", "losses.png"]);
+    let said = output_of(&render.env_remove("XDG_RUNTIME_DIR").env_remove("NODEVICE_SELECT").output().unwrap());
+    if can_paint(&said) {
+        assert!(here.path().join("losses.png").is_file() && !said.contains("error"), "{said}");
+    }
+}
+
 /// Runs a command whose standard output is this device. Returns the exit code and the text on standard error.
 #[cfg(target_os = "linux")]
 fn run_onto_device(device: &str, here: &Path, words: &str) -> (Option<i32>, String) {
     let file = fs::File::options().write(true).open(device).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    command.args(words.split_whitespace()).current_dir(here).stdout(Stdio::from(file));
-    let output = command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap();
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    let output = command(here, words.split_whitespace()).stdout(Stdio::from(file)).output().unwrap();
+    (output.status.code(), stderr_of(&output))
 }
 
 #[cfg(target_os = "linux")]
@@ -88,9 +98,7 @@ fn a_full_disk_is_the_failure_of_every_command() {
     }
     assert_eq!(run_onto_device("/dev/null", here.path(), "runs --out runs").0, Some(0), "it is the disk");
     // exports write into ordinary files only, not into devices
-    let (code, said) = orrery(here.path(), "export runs/a --csv /dev/full");
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("/dev/full"), "{said}");
+    expect_exit(here.path(), "export runs/a --csv /dev/full", 1, &["/dev/full"]);
 }
 
 #[cfg(unix)]
@@ -100,11 +108,8 @@ fn a_reader_that_has_left_ends_a_command_in_silence() {
     for words in ["runs --json --out runs", "list", "schema", "ask --list"] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-        command.args(words.split_whitespace()).current_dir(here.path()).stdout(Stdio::from(writer));
-        let output = command.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!((output.status.code(), said.as_str()), (Some(141), ""), "{words}");
+        let output = command(here.path(), words.split_whitespace()).stdout(Stdio::from(writer)).output().unwrap();
+        assert_eq!((output.status.code(), stderr_of(&output).as_str()), (Some(141), ""), "{words}");
     }
 }
 
@@ -126,8 +131,8 @@ fn a_limit_of_file_sizes_is_a_failure_in_words() {
 #[cfg(unix)]
 fn assert_size_limit_is_said(here: &Path, blocks: u32, words: &str) {
     let line = format!("ulimit -f {blocks}; exec '{}' {words}", env!("CARGO_BIN_EXE_orrery"));
-    let output = Command::new("bash").args(["-c", &line]).current_dir(here).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let output = std::process::Command::new("bash").args(["-c", &line]).current_dir(here).output().unwrap();
+    let said = stderr_of(&output);
     assert_eq!(output.status.code(), Some(1), "{words}: {said}");
     assert!(said.contains("cannot ") && said.contains("File too large"), "{words}: {said}");
 }
@@ -136,9 +141,8 @@ fn assert_size_limit_is_said(here: &Path, blocks: u32, words: &str) {
 fn a_study_refuses_its_output_before_it_trains() {
     let here = with_runs();
     for words in ["study roles --json runs/a/metrics.jsonl", "study concepts --json runs/a/metrics.jsonl"] {
-        let (code, said) = orrery(here.path(), words);
-        assert_eq!(code, Some(2), "{words}: {said}");
-        assert!(said.contains("belongs to the record of a run") && !said.contains("seed"), "{words}: {said}");
+        let said = expect_exit(here.path(), words, 2, &["belongs to the record of a run"]);
+        assert!(!said.contains("seed"), "{words}: {said}");
     }
 }
 
@@ -168,9 +172,8 @@ fn an_output_that_cannot_be_a_folder_is_refused_at_once() {
         ["compare gone1 gone2 --out", "export gone --samples", "export gone --tensorboard", "claims run A2 --results"];
     for words in commands {
         for out in ["file", "file/a"] {
-            let (code, said) = orrery(here.path(), &format!("{words} {out}"));
             let sentence = format!("{out} cannot be made: something that is not a folder is in the way: file");
-            assert!(code == Some(1) && said.contains(&sentence), "{words} {out}: {said}");
+            expect_exit(here.path(), &format!("{words} {out}"), 1, &[&sentence]);
         }
     }
     assert_eq!(fs::read_to_string(here.path().join("file")).unwrap(), "kept");
@@ -183,8 +186,7 @@ fn a_file_may_lie_in_a_folder_of_the_same_export() {
                  tables/all.csv";
     let (code, said) = orrery(here.path(), &format!("export gone {words}"));
     assert!(code == Some(2) && !here.path().join("board").exists() && !here.path().join("tables").exists(), "{said}");
-    let (code, said) = orrery(here.path(), &format!("export runs/a {words}"));
-    assert_eq!(code, Some(0), "{said}");
+    let said = done(here.path(), &format!("export runs/a {words}"));
     for file in ["board/w.safetensors", "board/coupled", "tables/all.csv", "tables/attention.maps.csv"] {
         assert!(here.path().join(file).exists(), "{file}: {said}");
     }
@@ -223,9 +225,8 @@ fn an_output_that_cannot_be_a_file_is_refused_at_once() {
     let before = fs::read_dir(here.path()).unwrap().count();
     for (words, ending) in commands {
         for (out, why) in [("folder", "it is a folder"), ("pipe", "a pipe, not a file"), ("none/a", "no folder none")] {
-            let (code, said) = orrery(here.path(), &format!("{words} {out}.{ending}"));
+            let said = expect_exit(here.path(), &format!("{words} {out}.{ending}"), 1, &[]);
             let sentence = format!("{out}.{ending} cannot be written: ");
-            assert_eq!(code, Some(1), "{words} {out}: {said}");
             let sentences = said.lines().filter(|line| line.contains(&sentence) && line.contains(why)).count();
             assert!(sentences == 1 && !said.contains("panicked"), "{words} {out}: {said}");
         }
@@ -233,15 +234,14 @@ fn an_output_that_cannot_be_a_file_is_refused_at_once() {
     assert_eq!(fs::read_dir(here.path()).unwrap().count(), before, "something was made");
     // as `/dev/stdout` and `>(cat)` do; where root writes, the link would be replaced for every program
     std::os::unix::fs::symlink("pipe.csv", here.path().join("stdout")).unwrap();
-    let (code, said) = orrery(here.path(), "export runs/a --csv stdout");
-    assert!(code == Some(1) && said.contains("a pipe, not a file"), "{said}");
+    let said = expect_exit(here.path(), "export runs/a --csv stdout", 1, &["a pipe, not a file"]);
     assert!(here.path().join("stdout").is_symlink(), "{said}");
     // a link to a file is replaced, and what it leads to is not
     let (kept, link) = (here.path().join("kept"), here.path().join("link.csv"));
     fs::write(&kept, "kept").unwrap();
     std::os::unix::fs::symlink(&kept, &link).unwrap();
-    let (code, said) = orrery(here.path(), "export runs/a --csv link.csv");
-    assert!(code == Some(0) && !link.is_symlink(), "{said}");
+    let said = done(here.path(), "export runs/a --csv link.csv");
+    assert!(!link.is_symlink(), "{said}");
     assert_eq!(fs::read_to_string(&kept).unwrap(), "kept");
 }
 
@@ -250,8 +250,7 @@ fn no_output_of_a_command_takes_the_place_of_another() {
     let here = with_runs();
     fs::write(here.path().join("graph.csv"), "source,target\n1,2\n").unwrap();
     for words in ["export runs/a --csv out --tensorboard ./out", "graph graph.csv --save out.gexf --layout out.gexf"] {
-        let (code, said) = orrery(here.path(), words);
-        assert!(code == Some(2) && said.contains("is named twice"), "{words}: {said}");
+        expect_exit(here.path(), words, 2, &["is named twice"]);
         assert!(!here.path().join("out").exists() && !here.path().join("out.gexf").exists(), "{words}");
     }
 }
@@ -264,8 +263,7 @@ fn a_folder_that_is_not_made_is_not_named_as_a_result() {
     for log in ["metrics.jsonl", "samples.jsonl", "events.jsonl"] {
         fs::write(run.join(log), "").unwrap();
     }
-    let (code, said) = orrery(here.path(), "export runs/b --tensorboard board");
-    assert!(code == Some(0) && said.contains("has recorded no steps"), "{said}");
+    let said = expect_exit(here.path(), "export runs/b --tensorboard board", 0, &["has recorded no steps"]);
     assert!(!here.path().join("board").exists() && !said.lines().any(|line| line == "board"), "{said}");
 }
 
@@ -298,8 +296,7 @@ fn no_output_takes_the_place_of_a_part_of_a_record() {
         "runs/.index.json",
     ] {
         assert!(here.path().join(file).is_file(), "{file}");
-        let (code, said) = orrery(here.path(), &format!("export runs/a --csv {file}"));
-        assert!(code == Some(2) && said.contains("give another name to write to"), "{file}: {said}");
+        expect_exit(here.path(), &format!("export runs/a --csv {file}"), 2, &["give another name to write to"]);
         assert!(contents(here.path()) == before, "{file}: something changed");
     }
 }
@@ -308,8 +305,7 @@ fn no_output_takes_the_place_of_a_part_of_a_record() {
 fn a_study_refuses_a_seed_that_is_named_twice() {
     let here = tempfile::tempdir().unwrap();
     for words in ["study roles --seeds 1,2,1", "study concepts --seeds 1,2,1"] {
-        let (code, said) = orrery(here.path(), words);
-        assert!(code == Some(2) && said.contains("named twice") && said.contains("--seeds 1,2"), "{words}: {said}");
+        expect_exit(here.path(), words, 2, &["named twice", "--seeds 1,2"]);
     }
 }
 
@@ -326,11 +322,7 @@ fn a_record_that_is_not_whole_is_said_and_handed_on_only_in_part() {
     const SENTENCE: &str = "metrics.jsonl line 2 is passed over";
     let here = with_runs();
     damage(&here.path().join("runs/a"), "metrics.jsonl");
-    let says = |words: &str, code: i32| {
-        let (found, said) = orrery(here.path(), words);
-        assert_eq!(found, Some(code), "{words}: {said}");
-        assert!(said.contains(SENTENCE), "{words}: {said}");
-    };
+    let says = |words: &str, code: i32| expect_exit(here.path(), words, code, &[SENTENCE]);
     let there = |name: &str| here.path().join(name).exists();
     for words in ["runs --out runs", "runs --csv --out runs", "runs --json --out runs", "compare runs/a runs/b"] {
         says(words, 0);
@@ -351,11 +343,11 @@ fn a_record_that_is_not_whole_is_said_and_handed_on_only_in_part() {
     assert!(page.contains(SENTENCE), "the page does not say what it lacks");
     let rows = fs::read_to_string(here.path().join("scalars.csv")).unwrap();
     assert!(rows.lines().count() > 2, "what can be read is written: {rows}");
-    let (code, said) = orrery(here.path(), "render runs/a --view losses --out losses.svg");
-    assert!(code == Some(0) && said.contains(SENTENCE) && there("losses.svg"), "{said}");
+    let said = says("render runs/a --view losses --out losses.svg", 0);
+    assert!(there("losses.svg"), "{said}");
     // an undamaged record needs no option, and no warning is printed
-    let (code, said) = orrery(here.path(), "export runs/b --csv whole.csv");
-    assert_eq!((code, said.contains("passed over")), (Some(0), false), "{said}");
+    let said = done(here.path(), "export runs/b --csv whole.csv");
+    assert!(!said.contains("passed over"), "{said}");
 }
 
 /// The description is a part of the record like the lines of a log.
@@ -364,11 +356,7 @@ fn a_damaged_description_is_said_and_handed_on_only_in_part() {
     let here = with_runs();
     let description = here.path().join("runs/a/run.json");
     let whole = fs::read(&description).unwrap();
-    let says = |words: &str, wanted: i32, sentence: &str| {
-        let (code, said) = orrery(here.path(), words);
-        assert_eq!(code, Some(wanted), "{words}: {said}");
-        assert!(said.contains(sentence), "{words}: {said}");
-    };
+    let says = |words: &str, wanted: i32, sentence: &str| expect_exit(here.path(), words, wanted, &[sentence]);
     fs::write(&description, &whole[..whole.len() / 2]).unwrap();
     let sentence = "run.json is damaged";
     for (words, code) in [
@@ -384,8 +372,8 @@ fn a_damaged_description_is_said_and_handed_on_only_in_part() {
     ] {
         says(words, code, sentence);
     }
-    let (code, said) = orrery(here.path(), "ask runs/a attention --view attention --out a.svg");
-    assert_eq!((code, said.matches(sentence).count()), (Some(0), 1), "{said}");
+    let said = done(here.path(), "ask runs/a attention --view attention --out a.svg");
+    assert_eq!(said.matches(sentence).count(), 1, "{said}");
     let page = fs::read_to_string(here.path().join("a.html")).unwrap();
     assert!(page.contains(sentence), "the page does not say what it lacks");
     fs::remove_file(&description).unwrap();
@@ -409,8 +397,7 @@ fn a_resumed_run_without_its_description_keeps_its_begin() {
     // checkpoints know how long the log was
     let earlier = format!("{:04}{}", at[..4].parse::<u32>().unwrap() - 4, &at[4..]);
     fs::write(&log, events.replacen(at, &earlier, 1)).unwrap();
-    let (code, said) = orrery(here.path(), "resume runs/a --steps 6 --no-figures");
-    assert!(code == Some(0) && said.contains(sentence), "{said}");
+    expect_exit(here.path(), "resume runs/a --steps 6 --no-figures", 0, &[sentence]);
     let record: serde_json::Value = serde_json::from_slice(&fs::read(&description).unwrap()).unwrap();
     assert_eq!(record["started_at"], earlier);
     let events = fs::read_to_string(&log).unwrap();
@@ -424,8 +411,7 @@ fn a_small_picture_names_its_step_and_has_every_chart() {
     let words = "run fast_slow --steps 2 --out made --no-figures --set model.d_model=16 --set train.batch=2 \
                  --set run.eval_every=2 --set run.eval_windows=4 --set probe.residual_every=0 \
                  --set probe.gate_entropy_every=1 --set run.device=cpu";
-    let (code, said) = orrery(here.path(), words);
-    assert_eq!(code, Some(0), "{said}");
+    done(here.path(), words);
     let run = fs::read_dir(here.path().join("made")).unwrap().next().unwrap().unwrap().path();
     let render = |picture: &str| {
         orrery(here.path(), &format!("render {} --view gate --size 300x300 --scale 1 --out {picture}", run.display()))
@@ -452,8 +438,7 @@ fn a_small_picture_names_its_step_and_has_every_chart() {
 fn edited_settings_are_not_those_of_the_run() {
     let here = with_runs();
     let shown = || {
-        let (code, said) = orrery(here.path(), "report runs/a -o a.html");
-        assert_eq!(code, Some(0), "{said}");
+        done(here.path(), "report runs/a -o a.html");
         let page = fs::read_to_string(here.path().join("a.html")).unwrap();
         let settings = page.split_once("<h2>Settings</h2>").unwrap().1.split_once("</details>").unwrap().0;
         settings.to_owned()
@@ -490,8 +475,7 @@ fn a_copy_from_another_machine_is_followed_to_its_end() {
     let mut record: serde_json::Value = serde_json::from_str(&record).unwrap();
     record["environment"]["cpu"] = "Another Processor".into();
     fs::write(run.join("run.json"), record.to_string()).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    command.args(["follow", "runs/a", "--headless"]).current_dir(here.path());
+    let mut command = command(here.path(), ["follow", "runs/a", "--headless"]);
     let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(process.stderr.take().unwrap()).lines().map(Result::unwrap);
     let is_told = |line: &String| line.contains("of another machine (") && line.contains("Another Processor)");
@@ -509,7 +493,7 @@ fn following_ends_where_nothing_writes_the_run_any_more() {
     let events = without_end(&run);
     let said = || {
         let done = orrery_in(here.path(), &["follow", "runs/a", "--headless"]);
-        (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+        (done.status.code(), stderr_of(&done))
     };
     let (code, words) = said();
     assert!(code == Some(1) && words.contains("killed at step 4; `orrery resume runs/a` goes on"), "{code:?}: {words}");
@@ -529,9 +513,7 @@ fn following_ends_where_nothing_writes_the_run_any_more() {
 fn only_the_program_of_a_run_trains_it() {
     let here = tempfile::tempdir().unwrap();
     ForeignRun::finished(here.path(), "wide", 1e-3);
-    let (code, said) = orrery(here.path(), "run wide");
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("another program") && said.contains("orrery follow wide"), "{said}");
+    let said = expect_exit(here.path(), "run wide", 2, &["another program", "orrery follow wide"]);
     assert!(!said.contains("resume"), "{said}");
 }
 
@@ -539,11 +521,7 @@ fn only_the_program_of_a_run_trains_it() {
 #[test]
 fn lines_that_a_log_has_lost_are_said() {
     let here = with_runs();
-    let says = |words: &str, wanted: i32, sentence: &str| {
-        let (code, said) = orrery(here.path(), words);
-        assert_eq!(code, Some(wanted), "{words}: {said}");
-        assert!(said.contains(sentence), "{words}: {said}");
-    };
+    let says = |words: &str, wanted: i32, sentence: &str| expect_exit(here.path(), words, wanted, &[sentence]);
     let log = here.path().join("runs/a/metrics.jsonl");
     let whole = fs::read_to_string(&log).unwrap();
     let lines: Vec<&str> = whole.split_inclusive('\n').collect();
@@ -566,8 +544,8 @@ fn lines_that_a_log_has_lost_are_said() {
     // without checkpoints, the end of the run tells of lines that are missing at the end
     let run = here.path().join("runs/b");
     fs::remove_dir_all(run.join("checkpoints")).unwrap();
-    let (code, said) = orrery(here.path(), "export runs/b --csv b.csv");
-    assert!(code == Some(0) && !said.contains("lost lines"), "{said}");
+    let said = done(here.path(), "export runs/b --csv b.csv");
+    assert!(!said.contains("lost lines"), "{said}");
     let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
     let early: String = text.split_inclusive('\n').filter(|line| !line.contains("\"step\":4")).collect();
     fs::write(run.join("metrics.jsonl"), early).unwrap();
@@ -580,10 +558,9 @@ fn lines_that_a_log_has_lost_are_said() {
 #[test]
 fn a_resumed_run_has_lost_nothing() {
     let here = with_runs();
-    let (code, said) = orrery(here.path(), "resume runs/a --steps 6 --no-figures");
-    assert_eq!(code, Some(0), "{said}");
-    let (code, said) = orrery(here.path(), "export runs/a --csv a.csv");
-    assert!(code == Some(0) && !said.contains("lost lines"), "{said}");
+    done(here.path(), "resume runs/a --steps 6 --no-figures");
+    let said = done(here.path(), "export runs/a --csv a.csv");
+    assert!(!said.contains("lost lines"), "{said}");
 }
 
 /// Even if a run recorded many warnings, the message about damage of its record must be shown.
@@ -600,10 +577,8 @@ fn damage_is_said_beside_many_warnings() {
     let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
     fs::write(run.join("metrics.jsonl"), metrics + "{\"step\":\n").unwrap();
     for words in ["runs --out runs", "runs --csv --out runs", "compare runs/a runs/b"] {
-        let (code, said) = orrery(here.path(), words);
-        assert_eq!(code, Some(0), "{words}: {said}");
-        assert!(said.contains("warning 2") && !said.contains("warning 3"), "{words}: {said}");
-        assert!(said.contains("is passed over"), "{words}: {said}");
+        let said = expect_exit(here.path(), words, 0, &["warning 2", "is passed over"]);
+        assert!(!said.contains("warning 3"), "{words}: {said}");
     }
 }
 
@@ -613,9 +588,7 @@ fn a_resumed_run_says_what_its_record_has_lost() {
     let log = here.path().join("runs/a/metrics.jsonl");
     let text = fs::read_to_string(&log).unwrap();
     fs::write(&log, text.replacen("\"frozen\"", "\"nobody\"", 1)).unwrap();
-    let (code, said) = orrery(here.path(), "resume runs/a --steps 5 --no-figures");
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("is passed over: its variant `nobody`"), "{said}");
+    expect_exit(here.path(), "resume runs/a --steps 5 --no-figures", 0, &["is passed over: its variant `nobody`"]);
 }
 
 #[test]
@@ -624,8 +597,7 @@ fn a_damaged_record_ends_no_question() {
     damage(&here.path().join("runs/a"), "metrics.jsonl");
     let (code, said) = orrery(here.path(), "resume runs/a --steps 5 --no-figures");
     assert!(code != Some(0) && said.contains("metrics.jsonl has lost lines"), "{said}");
-    let (code, said) = orrery(here.path(), "ask runs/a causality");
-    assert_eq!(code, Some(0), "{said}");
+    done(here.path(), "ask runs/a causality");
 }
 
 #[test]
@@ -633,18 +605,14 @@ fn measurements_that_cannot_be_read_are_said() {
     let here = with_runs();
     damage(&here.path().join("runs/a"), "samples.jsonl");
     for words in ["export runs/a --samples tables", "export runs/a --csv a.csv", "report runs/a -o a.html"] {
-        let (code, said) = orrery(here.path(), words);
-        assert_eq!(code, Some(1), "{words}: {said}");
-        assert!(said.contains("samples.jsonl line 2 is passed over"), "{words}: {said}");
-        assert!(said.contains("--partial"), "{words}: {said}");
+        expect_exit(here.path(), words, 1, &["samples.jsonl line 2 is passed over", "--partial"]);
     }
 }
 
 #[test]
 fn exported_weights_are_those_of_the_newest_checkpoint() {
     let here = with_runs();
-    let (code, said) = orrery(here.path(), "export runs/a --safetensors out.safetensors --variant coupled");
-    assert_eq!(code, Some(0), "{said}");
+    done(here.path(), "export runs/a --safetensors out.safetensors --variant coupled");
     let values = |weights: &[(String, Tensor)]| -> BTreeMap<String, Vec<f32>> {
         weights.iter().map(|(name, tensor)| (name.clone(), host::to_f32(tensor).unwrap())).collect()
     };
@@ -664,8 +632,7 @@ fn older_weights_are_not_handed_on_in_silence() {
     let here = tempfile::tempdir().unwrap();
     let words = "run neuron_graph --steps 4 --out runs --no-figures --set model.neurons=64 --set model.d_model=8 \
                  --set train.window=32 --set train.batch=2 --set run.checkpoint_every=2 --set run.device=cpu";
-    let (code, said) = orrery(here.path(), words);
-    assert_eq!(code, Some(0), "{said}");
+    done(here.path(), words);
     let run = fs::read_dir(here.path().join("runs")).unwrap().next().unwrap().unwrap().path();
     fs::rename(run, here.path().join("run")).unwrap();
     let newest = checkpoint::latest(&here.path().join("run")).unwrap();
@@ -675,11 +642,8 @@ fn older_weights_are_not_handed_on_in_silence() {
             fs::write(file, &bytes[..bytes.len() / 2]).unwrap();
         }
     }
-    let says = |words: &str, wanted: i32| {
-        let (code, said) = orrery(here.path(), words);
-        assert_eq!(code, Some(wanted), "{words}: {said}");
-        assert!(said.contains("step-00000004 is passed over") && said.contains("of step 2"), "{words}: {said}");
-    };
+    let parts = ["step-00000004 is passed over", "of step 2"];
+    let says = |words: &str, wanted: i32| expect_exit(here.path(), words, wanted, &parts);
     for kind in ["safetensors", "gexf", "graphml"] {
         let words = format!("export run --{kind} out.{kind} --csv out.csv");
         says(&words, 1);
@@ -699,8 +663,7 @@ fn a_sweep_says_which_of_its_runs_is_damaged() {
     let spec = "base = \"fast_slow\"\nseeds = [7]\n\n[set]\n\"model.d_model\" = 16\n\"train.steps\" = 4\n\"train.window\" = 32\n\
                 \"train.batch\" = 2\n\"run.eval_every\" = 2\n\"probe.residual_every\" = 0\n\n[axes]\n\"train.lr\" = [1e-3, 1e-2]\n";
     fs::write(here.path().join("rates.toml"), spec).unwrap();
-    let (code, said) = orrery(here.path(), "sweep rates.toml");
-    assert_eq!(code, Some(0), "{said}");
+    done(here.path(), "sweep rates.toml");
     let runs = here.path().join("sweeps/rates/runs");
     let mut folders = fs::read_dir(&runs).unwrap().map(|entry| entry.unwrap().path());
     damage(&folders.find(|path| path.is_dir()).unwrap(), "metrics.jsonl");
@@ -710,9 +673,7 @@ fn a_sweep_says_which_of_its_runs_is_damaged() {
         ("report sweeps/rates -o sweep.html", 1),
         ("report sweeps/rates -o sweep.html --partial", 0),
     ] {
-        let (found, said) = orrery(here.path(), words);
-        assert_eq!(found, Some(code), "{words}: {said}");
-        assert!(said.contains("metrics.jsonl line 2 is passed over"), "{words}: {said}");
+        expect_exit(here.path(), words, code, &["metrics.jsonl line 2 is passed over"]);
     }
     let page = fs::read_to_string(here.path().join("sweep.html")).unwrap();
     assert!(page.contains(": metrics.jsonl line 2 is passed over"), "the page does not say what it lacks");

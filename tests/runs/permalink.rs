@@ -3,40 +3,23 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::{Command as Process, Output},
+    process::Output,
 };
 
 use orrery::{
     experiments::permalink::{LinkSelection, Permalink},
     labs::restrictions::Restrictions,
-    store::{Reader, Writer},
-    telemetry::{Event, StepStats},
+    store::Writer,
     trainer::DriveOptions,
 };
 
 use crate::{
-    command::{output_of, unpainted},
-    trainer::{fast_slow, numbers, started, train},
+    command::{command, output_of, unpainted},
+    trainer::{fast_slow, recorded_numbers, started, train},
 };
 
 fn orrery(args: &[&str]) -> Output {
-    let mut process = Process::new(env!("CARGO_BIN_EXE_orrery"));
-    process.args(args).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-    unpainted(&mut process).output().unwrap()
-}
-
-/// The bits of a run's scalars up to this step.
-fn recorded(run: &Path, until: u64) -> Vec<(u64, usize, String, u64)> {
-    let mut steps: Vec<StepStats> = vec![];
-    let keep = |event: Event| {
-        if let Event::Step(stats) = event
-            && stats.step <= until
-        {
-            steps.push(stats);
-        }
-    };
-    assert!(Reader::open(run).unwrap().read_through(keep).unwrap().is_empty());
-    numbers(&steps)
+    unpainted(&mut command(Path::new("."), args)).output().unwrap()
 }
 
 fn only_run(runs: &Path) -> PathBuf {
@@ -70,13 +53,13 @@ fn a_run_under_a_link_equals_the_run_that_it_was_copied_from() {
         output_of(&out)
     );
     let run = only_run(&out_folder);
-    let (first, again) = (recorded(&original, 6), recorded(&run, u64::MAX));
+    let (first, again) = (recorded_numbers(&original, 6), recorded_numbers(&run, u64::MAX));
     assert_eq!(again, first, "the same losses, bit for bit, and no step more");
     assert!(first.iter().any(|(step, ..)| *step == 6));
 
     let out = orrery(&["resume", run.to_str().unwrap(), "--no-figures"]);
     assert!(out.status.success(), "{}", output_of(&out));
-    assert_eq!(recorded(&run, u64::MAX), recorded(&original, u64::MAX), "and so on to the end");
+    assert_eq!(recorded_numbers(&run, u64::MAX), recorded_numbers(&original, u64::MAX), "and so on to the end");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::{
     io::Read,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use orrery::{
@@ -19,28 +19,35 @@ use orrery::{
     ui::host::{Delivery, Host},
 };
 
-use super::folders::contents;
-use crate::config_with::plan_with;
+use super::{
+    command::{command, stderr_of},
+    folders::contents,
+};
+use crate::{
+    config_with::plan_with,
+    wait_for::{wait_for, wait_until},
+};
 
 /// Settings of a model so small that a step takes only milliseconds.
 const SMALL: &str = "--no-figures --device cpu --set run.threads=1 --set train.batch=2 --set train.window=16 \
                      --set model.d_model=16 --set run.eval_windows=2 --set run.eval_every=0 --set run.checkpoint_every=10 \
                      --set probe.residual_every=0";
 
-fn orrery(here: &Path) -> Command {
-    let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    p.current_dir(here).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-    p
-}
-
 fn train(here: &Path, words: &str) -> Command {
-    let mut p = orrery(here);
-    p.args(["run", "fast_slow"]).args(SMALL.split_whitespace()).args(words.split_whitespace());
-    p
+    let words = ["run", "fast_slow"].into_iter().chain(SMALL.split_whitespace()).chain(words.split_whitespace());
+    command(here, words)
 }
 
-fn stderr_of(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+/// Makes a run, and returns its folder.
+fn trained(here: &Path, words: &str) -> PathBuf {
+    let output = train(here, words).output().unwrap();
+    assert!(output.status.success(), "{}", stderr_of(&output));
+    only_run(here)
+}
+
+/// Resumes a run from this folder.
+fn resume(here: &Path, run: &Path, words: &str) -> Output {
+    command(here, ["resume"]).arg(run).args(words.split_whitespace()).output().unwrap()
 }
 
 /// The only run in `runs`.
@@ -58,16 +65,10 @@ fn under_way(here: &Path) -> (Child, PathBuf) {
 
 /// Waits until the run in `runs` has recorded some steps. Returns its folder.
 fn with_steps(here: &Path) -> PathBuf {
-    let begun = Instant::now();
-    loop {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no step was recorded in a minute");
-        std::thread::sleep(Duration::from_millis(20));
-        let folders = fs::read_dir(here.join("runs")).into_iter().flatten().map(|e| e.unwrap().path());
-        let is_recorded = |f: &PathBuf| fs::metadata(f.join("metrics.jsonl")).is_ok_and(|m| m.len() > 4000);
-        if let Some(folder) = folders.into_iter().find(is_recorded) {
-            return folder;
-        }
-    }
+    let is_recorded = |f: &PathBuf| fs::metadata(f.join("metrics.jsonl")).is_ok_and(|m| m.len() > 4000);
+    wait_for("no step is recorded", || {
+        fs::read_dir(here.join("runs")).into_iter().flatten().map(|e| e.unwrap().path()).find(is_recorded)
+    })
 }
 
 fn end(mut child: Child) -> (Option<i32>, String) {
@@ -125,9 +126,7 @@ fn a_signal_ends_a_run_with_a_checkpoint_of_its_last_step() {
         assert_eq!(last["step"], kept.step, "{signal}");
         let events = fs::read_to_string(folder.join("events.jsonl")).unwrap();
         assert!(events.lines().last().unwrap().contains("stopped"), "{signal}: {events}");
-        let steps = (kept.step + 5).to_string();
-        let resumed = orrery(here.path()).arg("resume").arg(&folder).args(["--no-figures", "--steps", &steps]).output();
-        let resumed = resumed.unwrap();
+        let resumed = resume(here.path(), &folder, &format!("--no-figures --steps {}", kept.step + 5));
         assert!(resumed.status.success(), "{signal}: {}", stderr_of(&resumed));
     }
 }
@@ -159,16 +158,11 @@ fn a_run_goes_on_with_the_same_text_from_any_folder_and_with_no_other() {
     let here = tempfile::tempdir().unwrap();
     let text = "the cat sat on the mat and the dog sat on the log, again and again. ".repeat(400);
     fs::write(here.path().join("a.txt"), &text).unwrap();
-    let output = train(here.path(), "--steps 4 --text a.txt").output().unwrap();
-    assert!(output.status.success(), "{}", stderr_of(&output));
-    let folder = only_run(here.path());
+    let folder = trained(here.path(), "--steps 4 --text a.txt");
     let run = fs::read_to_string(folder.join("run.json")).unwrap();
     assert!(run.contains("\"sha256\""), "{run}");
     let elsewhere = tempfile::tempdir().unwrap();
-    let resume = |steps: &str| {
-        let mut p = orrery(elsewhere.path());
-        p.arg("resume").arg(&folder).args(["--no-figures", "--steps", steps]).output().unwrap()
-    };
+    let resume = |steps: &str| resume(elsewhere.path(), &folder, &format!("--no-figures --steps {steps}"));
     let output = resume("6");
     assert!(output.status.success(), "{}", stderr_of(&output));
 
@@ -192,15 +186,13 @@ fn a_run_goes_on_with_the_same_text_from_any_folder_and_with_no_other() {
 #[test]
 fn settings_that_were_edited_do_not_go_on() {
     let here = tempfile::tempdir().unwrap();
-    let output = train(here.path(), "--steps 4").output().unwrap();
-    assert!(output.status.success(), "{}", stderr_of(&output));
-    let folder = only_run(here.path());
+    let folder = trained(here.path(), "--steps 4");
     let config = folder.join("config.toml");
     let text = fs::read_to_string(&config).unwrap();
     assert!(text.contains("lr = 0.001"), "{text}");
     fs::write(&config, text.replace("lr = 0.001", "lr = 0.002")).unwrap();
     let before = contents(&folder);
-    let output = orrery(here.path()).arg("resume").arg(&folder).args(["--steps", "8"]).output().unwrap();
+    let output = resume(here.path(), &folder, "--steps 8");
     assert_eq!(output.status.code(), Some(2), "{}", stderr_of(&output));
     assert!(stderr_of(&output).contains("train.lr"), "{}", stderr_of(&output));
     assert!(contents(&folder) == before, "a refusal changed the folder");
@@ -209,9 +201,7 @@ fn settings_that_were_edited_do_not_go_on() {
 #[test]
 fn a_finished_run_is_left_as_it_is_and_keeps_its_answers_when_it_goes_on() {
     let here = tempfile::tempdir().unwrap();
-    let output = train(here.path(), "--steps 4 --set probe.residual_every=4").output().unwrap();
-    assert!(output.status.success(), "{}", stderr_of(&output));
-    let folder = only_run(here.path());
+    let folder = trained(here.path(), "--steps 4 --set probe.residual_every=4");
     let samples = folder.join("samples.jsonl");
     let text = fs::read_to_string(&samples).unwrap();
     // a window appends such an answer if the user asks after the run has ended
@@ -220,7 +210,7 @@ fn a_finished_run_is_left_as_it_is_and_keeps_its_answers_when_it_goes_on() {
     assert_eq!(asked["step"], 4);
     fs::write(&samples, format!("{text}{asked}\n")).unwrap();
     let before = contents(&folder);
-    let output = orrery(here.path()).arg("resume").arg(&folder).output().unwrap();
+    let output = resume(here.path(), &folder, "");
     assert!(
         output.status.success() && stderr_of(&output).contains("finished, at step 4 of 4"),
         "{}",
@@ -229,8 +219,7 @@ fn a_finished_run_is_left_as_it_is_and_keeps_its_answers_when_it_goes_on() {
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), folder.to_str().unwrap());
     assert!(contents(&folder) == before, "a finished run was changed");
 
-    let output =
-        orrery(here.path()).arg("resume").arg(&folder).args(["--no-figures", "--steps", "6"]).output().unwrap();
+    let output = resume(here.path(), &folder, "--no-figures --steps 6");
     assert!(output.status.success(), "{}", stderr_of(&output));
     assert!(fs::read_to_string(&samples).unwrap().contains(&asked.to_string()));
     assert!(!folder.join("samples.superseded.jsonl").exists());
@@ -265,9 +254,7 @@ fn unrecordable_settings_and_folders_are_refused_before_training() {
 #[test]
 fn no_output_is_written_over_what_is_read_or_over_a_record() {
     let here = tempfile::tempdir().unwrap();
-    let output = train(here.path(), "--steps 2").output().unwrap();
-    assert!(output.status.success(), "{}", stderr_of(&output));
-    let folder = only_run(here.path());
+    let folder = trained(here.path(), "--steps 2");
     let graph = here.path().join("g.csv");
     fs::write(&graph, "source,target,weight\na,b,1\nb,c,2\n").unwrap();
     let before = contents(here.path());
@@ -281,7 +268,7 @@ fn no_output_is_written_over_what_is_read_or_over_a_record() {
         ["graph", graph, "--out", graph].map(str::to_owned),
     ];
     for args in cases {
-        let output = orrery(here.path()).args(&args).output().unwrap();
+        let output = command(here.path(), &args).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr_of(&output));
         assert!(contents(here.path()) == before, "{args:?} changed something");
     }
@@ -291,9 +278,7 @@ fn no_output_is_written_over_what_is_read_or_over_a_record() {
 #[test]
 fn a_window_saves_nothing_over_a_record() {
     let here = tempfile::tempdir().unwrap();
-    let output = train(here.path(), "--steps 2").output().unwrap();
-    assert!(output.status.success(), "{}", stderr_of(&output));
-    let folder = only_run(here.path());
+    let folder = trained(here.path(), "--steps 2");
     let before = contents(&folder);
     let mut host = DesktopHost::new(here.path().join("runs"), Runs::new());
     let mut save = |path: PathBuf| {
@@ -333,11 +318,7 @@ fn a_process_that_ends_stops_its_runs_and_waits_for_their_checkpoints() {
     let waiting = DriveOptions { stay: true, process: runs.process(), ..DriveOptions::default() };
     let waiting = trainer::spawn(plan(), waiting, vec![]).unwrap();
     let recorded = || writer.folder().is_some_and(|f| fs::metadata(f.join("metrics.jsonl")).unwrap().len() > 4000);
-    let begun = Instant::now();
-    while !recorded() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no step was recorded in a minute");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("no step is recorded", recorded);
     runs.end();
     let folder = writer.folder().unwrap();
     let kept = checkpoint::load(&folder, &Device::Cpu).unwrap().expect("a checkpoint").checkpoint;
@@ -365,9 +346,7 @@ fn a_held_out_loss_that_is_no_number_at_the_end_fails_the_run() {
 #[test]
 fn a_live_setting_out_of_its_range_or_unknown_does_not_go_on() {
     let here = tempfile::tempdir().unwrap();
-    let output = train(here.path(), "--steps 4").output().unwrap();
-    assert!(output.status.success(), "{}", stderr_of(&output));
-    let folder = only_run(here.path());
+    let folder = trained(here.path(), "--steps 4");
     let whole = checkpoint::load(&folder, &Device::Cpu).unwrap().expect("a checkpoint").checkpoint;
     for (key, value, is_good) in [("train.lr", 1e-2, true), ("train.lr", 2.0, false), ("train.speed", 1.0, false)] {
         let mut edited = whole.clone();
@@ -375,8 +354,7 @@ fn a_live_setting_out_of_its_range_or_unknown_does_not_go_on() {
         // the edited checkpoint has a valid checksum, so that only the value can be the reason for a refusal
         checkpoint::save(&folder, &edited).unwrap();
         let before = contents(&folder);
-        let output = orrery(here.path()).arg("resume").arg(&folder).args(["--no-figures", "--steps", "4"]).output();
-        let output = output.unwrap();
+        let output = resume(here.path(), &folder, "--no-figures --steps 4");
         let words = stderr_of(&output);
         assert_eq!(output.status.code(), Some(if is_good { 0 } else { 2 }), "{key} = {value}: {words}");
         if !is_good {

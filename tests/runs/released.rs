@@ -4,7 +4,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
 };
 
 use orrery::{
@@ -13,7 +12,7 @@ use orrery::{
     telemetry::Event,
 };
 
-use super::folders::copy;
+use super::{command::done, folders::copy};
 
 fn folders() -> Vec<PathBuf> {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/runs/released");
@@ -21,10 +20,6 @@ fn folders() -> Vec<PathBuf> {
     folders.sort();
     assert!(!folders.is_empty());
     folders
-}
-
-fn orrery(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_orrery")).args(args).output().unwrap()
 }
 
 #[test]
@@ -51,14 +46,12 @@ fn every_released_folder_is_read_whole() {
 fn every_released_folder_is_exported_and_gone_on_with() {
     for folder in folders() {
         let here = tempfile::tempdir().unwrap();
-        let run = here.path().join("run");
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        let run = here.path().join(name);
         copy(&folder, &run);
-        let csv = here.path().join("a.csv");
-        let done = orrery(&["export", run.to_str().unwrap(), "--csv", csv.to_str().unwrap()]);
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        assert!(fs::read_to_string(&csv).unwrap().lines().count() > 8);
-        let done = orrery(&["resume", run.to_str().unwrap(), "--steps", "6", "--no-figures"]);
-        assert!(done.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&done.stderr));
+        done(here.path(), &format!("export {name} --csv a.csv"));
+        assert!(fs::read_to_string(here.path().join("a.csv")).unwrap().lines().count() > 8);
+        done(here.path(), &format!("resume {name} --steps 6 --no-figures"));
         assert_eq!(checkpoint::load(&run, &Device::Cpu).unwrap().expect("a checkpoint").checkpoint.step, 6);
     }
 }

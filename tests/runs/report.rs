@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, fs};
 
 use serde_json::{Value, json};
 
-use crate::{command::orrery, foreign_run::ForeignRun};
+use crate::{
+    command::{done, expect_exit},
+    foreign_run::ForeignRun,
+};
 
 /// Trains a short run; it is `run` in the returned folder.
 fn with_run() -> tempfile::TempDir {
@@ -15,8 +18,7 @@ fn with_run() -> tempfile::TempDir {
     fs::write(text.join("tale.txt"), "once upon a time there was a <b>tale</b> & no end. ".repeat(400)).unwrap();
     let words = "run fast_slow --steps 6 --out out --no-figures --text secret-place/tale.txt --set model.d_model=16 \
                  --set train.window=32 --set run.eval_every=3 --set probe.attention_maps_every=2 --set probe.residual_every=0";
-    let (code, said) = orrery(here.path(), words);
-    assert_eq!(code, Some(0), "{said}");
+    done(here.path(), words);
     let run = fs::read_dir(here.path().join("out")).unwrap().next().unwrap().unwrap().path();
     fs::rename(run, here.path().join("run")).unwrap();
     here
@@ -32,8 +34,7 @@ fn data(page: &str, id: &str) -> Value {
 #[test]
 fn a_page_has_the_exported_numbers_and_needs_no_network() {
     let here = with_run();
-    let (code, said) = orrery(here.path(), "report run -o run.html");
-    assert_eq!(code, Some(0), "{said}");
+    done(here.path(), "report run -o run.html");
     let page = fs::read_to_string(here.path().join("run.html")).unwrap();
     assert!(page.len() < 10 << 20);
     for outside in ["src=\"http", "href=\"http://", "<link", "@import", "url(", "fetch(", "secret-place"] {
@@ -43,8 +44,7 @@ fn a_page_has_the_exported_numbers_and_needs_no_network() {
         assert!(page.contains(part), "the page lacks {part}");
     }
 
-    let (code, said) = orrery(here.path(), "export run --csv run.csv");
-    assert_eq!(code, Some(0), "{said}");
+    done(here.path(), "export run --csv run.csv");
     let mut exported: BTreeMap<(String, String, String), String> = BTreeMap::new();
     let mut table = csv::Reader::from_path(here.path().join("run.csv")).unwrap();
     let head = table.headers().unwrap().clone();
@@ -83,13 +83,11 @@ fn report_numbers_name_their_units() {
     let here = tempfile::tempdir().unwrap();
     let words = "run fast_slow_needed --steps 2 --out out --no-figures --set model.d_model=16 --set train.batch=2 \
                  --set run.eval_every=1 --set run.eval_windows=4 --set probe.residual_every=0 --set probe.gate_entropy_every=0";
-    let (code, said) = orrery(here.path(), words);
-    assert_eq!(code, Some(0), "{said}");
+    let said = done(here.path(), words);
     assert!(said.contains("held-out loss (nats per answer)"), "the table at the end: {said}");
     assert!(said.contains("accuracy of ") && said.contains(" answers; [low, high]: 95% interval"), "{said}");
     let run = fs::read_dir(here.path().join("out")).unwrap().next().unwrap().unwrap().path();
-    let (code, said) = orrery(here.path(), &format!("report {} -o run.html", run.display()));
-    assert_eq!(code, Some(0), "{said}");
+    done(here.path(), &format!("report {} -o run.html", run.display()));
     let page = fs::read_to_string(here.path().join("run.html")).unwrap();
     let parts = ["held-out loss (nats per answer)", "saw, nats per answer.", "minus that of coupled"];
     for part in parts.into_iter().chain([" answers, 95%: ", "guessing: "]) {
@@ -106,13 +104,11 @@ fn a_persons_name_and_note_are_in_the_report_and_its_pictures() {
     let here = with_run();
     fs::write(here.path().join("run/note.toml"), "name = \"Leaf's <gate>\"\nnote = \"opens early\\nsee seed 8\"\n")
         .unwrap();
-    let (code, said) = orrery(here.path(), "report run -o run.html");
-    assert_eq!(code, Some(0), "{said}");
+    done(here.path(), "report run -o run.html");
     let page = fs::read_to_string(here.path().join("run.html")).unwrap();
     assert!(page.contains("<h1>Leaf's &lt;gate&gt; \u{b7} Fast-slow gate: "), "{}", &page[..4000.min(page.len())]);
     assert!(page.contains("opens early<br>\nsee seed 8"), "the note, line by line");
-    let (code, said) = orrery(here.path(), "render run --view losses --out losses.svg");
-    assert_eq!(code, Some(0), "{said}");
+    done(here.path(), "render run --view losses --out losses.svg");
     let svg = fs::read_to_string(here.path().join("losses.svg")).unwrap();
     assert!(svg.contains(">Leaf's &lt;gate&gt; \u{b7} step 6 \u{b7} "), "{}", &svg[..600]);
 }
@@ -120,9 +116,8 @@ fn a_persons_name_and_note_are_in_the_report_and_its_pictures() {
 #[test]
 fn several_runs_are_refused_with_the_command_that_compares_them() {
     let here = tempfile::tempdir().unwrap();
-    let (code, said) = orrery(here.path(), "report runs/a runs/b -o both.html");
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("of one run") && said.contains("orrery compare runs/a runs/b --out DIR"), "{said}");
+    let parts = ["of one run", "orrery compare runs/a runs/b --out DIR"];
+    expect_exit(here.path(), "report runs/a runs/b -o both.html", 2, &parts);
     assert!(!here.path().join("both.html").exists());
 }
 
@@ -135,8 +130,7 @@ fn a_view_stands_at_the_steps_that_have_it() {
     let kept: Vec<&str> = samples.lines().filter(is_kept).collect();
     assert!(kept.len() < samples.lines().count() && kept.iter().any(|line| line.contains("fast_slow.staircase")));
     fs::write(&log, kept.join("\n") + "\n").unwrap();
-    let (code, said) = orrery(here.path(), "report run -o run.html --partial");
-    assert!(code == Some(0) && said.contains("samples.jsonl has lost lines"), "{said}");
+    expect_exit(here.path(), "report run -o run.html --partial", 0, &["samples.jsonl has lost lines"]);
     let views = data(&fs::read_to_string(here.path().join("run.html")).unwrap(), "view-data");
     let at = views["views"]["view-staircase"]["at"].as_array().unwrap();
     assert!(at[0].is_null() && at.last().unwrap().is_u64(), "{at:?}");
@@ -154,8 +148,7 @@ fn a_setting_that_was_changed_in_training_is_told() {
     let (first, rest) = events.split_once('\n').unwrap();
     let changes = [change(3, 0.02), change(3, 0.01), change(5, 0.0625)].join("\n");
     fs::write(&log, format!("{first}\n{changes}\n{rest}")).unwrap();
-    let (code, said) = orrery(here.path(), "report run -o run.html");
-    assert_eq!(code, Some(0), "{said}");
+    done(here.path(), "report run -o run.html");
     let page = fs::read_to_string(here.path().join("run.html")).unwrap();
     let told = page.split_once("Changed while training").unwrap().1.split_once("</ul>").unwrap().0;
     assert!(told.contains("0.01 at step 3") && told.contains("0.01 \u{2192} 0.0625 at step 5"), "{told}");
@@ -171,8 +164,7 @@ fn a_report_omits_facts_that_another_program_did_not_record() {
     run.redescribe(|described| {
         described["environment"] = json!({"orrery": "orrery-log 0.1.0", "os": "Linux 6.18, x86_64", "cpu": ""});
     });
-    let (code, said) = orrery(here.path(), "report wide -o wide.html");
-    assert_eq!(code, Some(0), "{said}");
+    done(here.path(), "report wide -o wide.html");
     let page = fs::read_to_string(here.path().join("wide.html")).unwrap();
     let facts = page.split_once("<p class=\"note\">").unwrap().1.split_once("</p>").unwrap().0;
     assert!(facts.contains("step 20") && facts.contains(", finished"), "{facts}");
@@ -194,8 +186,6 @@ fn reports_of_invalid_folders_and_names_are_refused_with_a_reason() {
         ("report folder -o x.pdf", "should end in .html"),
         ("report folder -o folder", "should end in .html"),
     ] {
-        let (code, said) = orrery(here.path(), words);
-        assert_eq!(code, Some(2), "{words}: {said}");
-        assert!(said.contains(part), "{words}: {said}");
+        expect_exit(here.path(), words, 2, &[part]);
     }
 }

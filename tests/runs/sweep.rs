@@ -12,7 +12,11 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::folders::{copy, scratch_folder};
+use super::{
+    command::{command, output_of},
+    folders::{copy, scratch_folder},
+    wait_for::wait_until,
+};
 
 /// A sweep of small models and short runs, with a checkpoint at every other step.
 pub const SPEC: &str = r#"
@@ -34,23 +38,13 @@ objective = "held_out_loss of coupled"
 "model.pool" = [2, 4]
 "#;
 
-fn command(here: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    command.args(words).current_dir(here).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-    command
-}
-
 fn orrery(here: &Path, words: &[&str]) -> Output {
     command(here, words).output().unwrap()
 }
 
-pub fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
-
 pub fn done(here: &Path, words: &[&str]) -> Output {
     let output = orrery(here, words);
-    assert!(output.status.success(), "{words:?}: {}", said(&output));
+    assert!(output.status.success(), "{words:?}: {}", output_of(&output));
     output
 }
 
@@ -66,12 +60,12 @@ fn made() -> &'static Path {
     let make = || {
         let here = with_spec(SPEC);
         let output = done(here.path(), &["sweep", "rates.toml", "--jobs", "2"]);
-        assert!(said(&output).contains("* best by held-out loss"), "{}", said(&output));
+        assert!(output_of(&output).contains("* best by held-out loss"), "{}", output_of(&output));
         let made = runs(here.path());
         assert_eq!(made.len(), 8);
         for run in made {
             let name = run.file_name().unwrap().to_str().unwrap();
-            assert!(said(&output).contains(&format!(" finished: {name} (")), "{name}: {}", said(&output));
+            assert!(output_of(&output).contains(&format!(" finished: {name} (")), "{name}: {}", output_of(&output));
         }
         here
     };
@@ -112,11 +106,11 @@ fn a_text_is_found_beside_the_specification() {
     let from = from.to_str().unwrap();
     let place = |folder: &TempDir| folder.path().canonicalize().unwrap().join("book.txt").display().to_string();
     let missing = orrery(with.path(), &["sweep", "rates.toml"]);
-    assert_eq!(missing.status.code(), Some(2), "{}", said(&missing));
-    assert_eq!(said(&missing).matches(&place(&with)).count(), 1, "one place was tried: {}", said(&missing));
+    assert_eq!(missing.status.code(), Some(2), "{}", output_of(&missing));
+    assert_eq!(output_of(&missing).matches(&place(&with)).count(), 1, "one place was tried: {}", output_of(&missing));
     let missing = orrery(elsewhere.path(), &["sweep", from]);
-    let both = said(&missing).contains(&place(&with)) && said(&missing).contains(&place(&elsewhere));
-    assert!(both && missing.status.code() == Some(2), "{}", said(&missing));
+    let both = output_of(&missing).contains(&place(&with)) && output_of(&missing).contains(&place(&elsewhere));
+    assert!(both && missing.status.code() == Some(2), "{}", output_of(&missing));
     assert!(!elsewhere.path().join("sweeps").exists(), "nothing was made");
 
     fs::write(with.path().join("book.txt"), "a book of letters that is read more than once. ".repeat(200)).unwrap();
@@ -124,10 +118,10 @@ fn a_text_is_found_beside_the_specification() {
     let line = String::from_utf8(printed.stdout).unwrap();
     let here = scratch_folder();
     let made = Command::new("bash").args(["-c", line.trim()]).current_dir(here.path()).output().unwrap();
-    assert!(made.status.success(), "{line}: {}", said(&made));
+    assert!(made.status.success(), "{line}: {}", output_of(&made));
     let folder = elsewhere.path().join("sweeps/rates");
     let again = done(here.path(), &["sweep", folder.to_str().unwrap(), "--missing"]);
-    assert!(said(&again).contains("every run of"), "the run is found from anywhere: {}", said(&again));
+    assert!(output_of(&again).contains("every run of"), "the run is found from anywhere: {}", output_of(&again));
 }
 
 /// Every point of every sweep in the repository has valid settings.
@@ -150,6 +144,12 @@ pub fn runs(here: &Path) -> Vec<PathBuf> {
         .collect();
     runs.sort();
     runs
+}
+
+/// True if this many runs have begun and each has a checkpoint.
+fn have_checkpoints(here: &Path, count: usize) -> bool {
+    let has_checkpoint = |run: &PathBuf| fs::read_dir(run.join("checkpoints")).is_ok_and(|mut c| c.next().is_some());
+    here.join("sweeps/rates/runs").is_dir() && runs(here).len() == count && runs(here).iter().all(has_checkpoint)
 }
 
 /// The folder of every run and the time of its last write, by the run's settings.
@@ -178,22 +178,17 @@ fn a_sweep_that_was_cut_off_is_completed_and_says_the_same() {
     assert_eq!(commands.lines().count(), 8, "{commands}");
     for line in commands.lines().take(3) {
         let status = Command::new("bash").args(["-c", line]).output().unwrap();
-        assert!(status.status.success(), "{line}: {}", said(&status));
+        assert!(status.status.success(), "{line}: {}", output_of(&status));
     }
     // the fourth run is killed as soon as it has a checkpoint
-    let mut killed = command(here, &["sweep", "sweeps/rates", "--task", "3"]).spawn().unwrap();
-    let begun = Instant::now();
-    let has_checkpoint = |run: &PathBuf| fs::read_dir(run.join("checkpoints")).is_ok_and(|mut c| c.next().is_some());
-    while !(runs(here).len() == 4 && runs(here).iter().all(has_checkpoint)) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint came");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    let mut killed = command(here, ["sweep", "sweeps/rates", "--task", "3"]).spawn().unwrap();
+    wait_until("no checkpoint came", || have_checkpoints(here, 4));
     killed.kill().unwrap();
     killed.wait().unwrap();
 
     let refused = orrery(here, &["sweep", "rates.toml"]);
-    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
-    assert!(said(&refused).contains("--missing"), "{}", said(&refused));
+    assert_eq!(refused.status.code(), Some(2), "{}", output_of(&refused));
+    assert!(output_of(&refused).contains("--missing"), "{}", output_of(&refused));
     let before = records(here);
     done(here, &["sweep", "sweeps/rates", "--missing"]);
     let after = records(here);
@@ -204,10 +199,10 @@ fn a_sweep_that_was_cut_off_is_completed_and_says_the_same() {
     assert_eq!(table(here), expected);
     for words in [&["sweep", "rates.toml", "--missing"][..], &["sweep", "rates.toml"]] {
         let again = done(here, words);
-        assert!(said(&again).contains("every run of"), "{}", said(&again));
+        assert!(output_of(&again).contains("every run of"), "{}", output_of(&again));
     }
     let printed = done(here, &["sweep", "rates.toml", "--on", "print"]);
-    assert!(printed.stdout.is_empty(), "no command is left: {}", said(&printed));
+    assert!(printed.stdout.is_empty(), "no command is left: {}", output_of(&printed));
 }
 
 /// `kill` sends the signal to the sweep's process only, which must pass it on to its runs.
@@ -216,18 +211,13 @@ fn a_sweep_that_was_cut_off_is_completed_and_says_the_same() {
 fn a_sweep_that_is_asked_to_end_ends_its_runs_with_a_checkpoint() {
     let here = with_spec(&SPEC.replace("\"train.steps\" = 12", "\"train.steps\" = 1000000"));
     let here = here.path();
-    let sweep = command(here, &["sweep", "rates.toml", "--jobs", "2"]).stderr(Stdio::piped()).spawn().unwrap();
+    let sweep = command(here, ["sweep", "rates.toml", "--jobs", "2"]).stderr(Stdio::piped()).spawn().unwrap();
     let ask = TerminatedOnDrop(sweep.id().to_string());
-    let begun = Instant::now();
-    let has_checkpoint = |run: &PathBuf| fs::read_dir(run.join("checkpoints")).is_ok_and(|mut c| c.next().is_some());
-    while !(here.join("sweeps/rates/runs").is_dir() && runs(here).len() == 2 && runs(here).iter().all(has_checkpoint)) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint came");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("no checkpoint came", || have_checkpoints(here, 2));
     drop(ask);
     let output = sweep.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
-    assert!(said(&output).contains("--missing"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", output_of(&output));
+    assert!(output_of(&output).contains("--missing"), "{}", output_of(&output));
     assert_eq!(runs(here).len(), 2, "no further one was begun");
     for run in runs(here) {
         let events = fs::read_to_string(run.join("events.jsonl")).unwrap();
@@ -251,8 +241,8 @@ fn one_axis_of_numbers_has_an_exponent_for_each_family() {
         with_spec(&SPEC.replace(two_axes, "[1e-3, 3e-3, 1e-2]").replace("\"train.steps\" = 12", "\"train.steps\" = 4"));
     let output = done(here.path(), &["sweep", "rates.toml", "--jobs", "2"]);
     let lines: Vec<String> =
-        said(&output).lines().filter(|l| l.contains("goes as train.lr to the power")).map(str::to_owned).collect();
-    assert!(!lines.is_empty() && lines.iter().all(|l| l.starts_with("held-out loss")), "{}", said(&output));
+        output_of(&output).lines().filter(|l| l.contains("goes as train.lr to the power")).map(str::to_owned).collect();
+    assert!(!lines.is_empty() && lines.iter().all(|l| l.starts_with("held-out loss")), "{}", output_of(&output));
     assert!(lines.iter().all(|l| l.contains("95%") && l.contains("2 seeds")), "{lines:?}");
 }
 
@@ -273,14 +263,14 @@ fn invalid_sweeps_are_refused_before_any_file_is_made() {
         (vec!["sweep", "two.toml", "--on", "slurm", "--minutes", "0"], "above 0"),
     ] {
         let output = orrery(here.path(), &words);
-        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", said(&output));
-        assert!(said(&output).contains(part), "{words:?}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", output_of(&output));
+        assert!(output_of(&output).contains(part), "{words:?}: {}", output_of(&output));
     }
     assert!(!here.path().join("sweeps/rates").exists());
     // another specification with the same name must not use the first one's folder
     fs::write(here.path().join("two.toml"), SPEC).unwrap();
     let output = orrery(here.path(), &["sweep", "two.toml", "--on", "print"]);
-    assert!(said(&output).contains("another specification"), "{}", said(&output));
+    assert!(output_of(&output).contains("another specification"), "{}", output_of(&output));
 }
 
 /// If two sweeps start at the same time, one trains the runs, and the other names the process that does.
@@ -289,17 +279,17 @@ fn two_sweeps_at_once_make_the_runs_of_one() {
     let made = with_spec(SPEC);
     let here = made.path();
     let begin = || {
-        let mut command = command(here, &["sweep", "rates.toml", "--jobs", "2"]);
+        let mut command = command(here, ["sweep", "rates.toml", "--jobs", "2"]);
         command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
     };
     let outputs = [begin(), begin()].map(|process| process.wait_with_output().unwrap());
-    let all = outputs.each_ref().map(said).concat();
+    let all = outputs.each_ref().map(output_of).concat();
     let mut codes = outputs.each_ref().map(|output| output.status.code());
     codes.sort_unstable();
     assert_eq!(codes, [Some(0), Some(2)], "{all}");
     assert_eq!(runs(here).len(), 8, "{all}");
     let again = orrery(here, &["sweep", "rates.toml", "--missing"]);
-    assert_eq!((again.status.code(), runs(here).len()), (Some(0), 8), "the lock was let go: {}", said(&again));
+    assert_eq!((again.status.code(), runs(here).len()), (Some(0), 8), "the lock was let go: {}", output_of(&again));
     let folder = here.join("sweeps/rates");
     let left = |folder: &Path, ending: &str| {
         let names = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
@@ -313,9 +303,9 @@ fn two_sweeps_at_once_make_the_runs_of_one() {
     held.try_lock().unwrap();
     for words in [["sweep", "rates.toml", "--missing"], ["sweep", "sweeps/rates", "--missing"]] {
         let refused = orrery(here, &words);
-        assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+        assert_eq!(refused.status.code(), Some(2), "{}", output_of(&refused));
         #[cfg(unix)]
-        assert!(said(&refused).contains("are being made by process 4711 on athena"), "{}", said(&refused));
+        assert!(output_of(&refused).contains("are being made by process 4711 on athena"), "{}", output_of(&refused));
     }
     // commands that only read need no lock
     done(here, &["sweep", "sweeps/rates", "--table"]);
@@ -329,7 +319,7 @@ fn concurrent_processes_make_a_sweep_run_once() {
     let made = with_spec(SPEC);
     let here = made.path();
     done(here, &["sweep", "rates.toml", "--on", "print"]);
-    let begin = |tasks: &'static str| command(here, &["sweep", "sweeps/rates", "--task", tasks]).spawn().unwrap();
+    let begin = |tasks: &'static str| command(here, ["sweep", "sweeps/rates", "--task", tasks]).spawn().unwrap();
     for mut process in [begin("0,1"), begin("0,1"), begin("1,0")] {
         assert!(process.wait().unwrap().success());
     }
@@ -341,14 +331,14 @@ fn concurrent_processes_make_a_sweep_run_once() {
 fn slurm_makes_the_same_table() {
     let array = with_spec(SPEC);
     let output = done(array.path(), &["sweep", "rates.toml", "--on", "slurm", "--minutes", "4"]);
-    assert!(said(&output).contains("8 runs in 3 tasks"), "{}", said(&output));
+    assert!(output_of(&output).contains("8 runs in 3 tasks"), "{}", output_of(&output));
     let begun = Instant::now();
     loop {
         let states = done(array.path(), &["runs", "--out", "sweeps/rates/runs", "--json"]);
         if String::from_utf8_lossy(&states.stdout).matches("\"finished\"").count() == 8 {
             break;
         }
-        assert!(begun.elapsed() < Duration::from_secs(180), "{}", said(&states));
+        assert!(begun.elapsed() < Duration::from_secs(180), "{}", output_of(&states));
         std::thread::sleep(Duration::from_millis(500));
     }
     assert_eq!(table(array.path()), table(whole().path()));
@@ -436,8 +426,8 @@ fn a_table_that_cannot_be_written_is_printed() {
     fs::create_dir(&csv).unwrap();
     let output = done(here.path(), &["sweep", "sweeps/rates", "--table"]);
     let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(printed.contains("* best by held-out loss"), "{}", said(&output));
-    assert!(said(&output).contains("table.csv cannot be written"), "{}", said(&output));
+    assert!(printed.contains("* best by held-out loss"), "{}", output_of(&output));
+    assert!(output_of(&output).contains("table.csv cannot be written"), "{}", output_of(&output));
 }
 
 #[test]
@@ -445,8 +435,12 @@ fn sweep_pictures_are_written_and_missing_numbers_reported() {
     let empty = with_spec(SPEC);
     done(empty.path(), &["sweep", "rates.toml", "--on", "print"]);
     let none = orrery(empty.path(), &["sweep", "sweeps/rates", "--pictures", "out"]);
-    assert_eq!(none.status.code(), Some(1), "{}", said(&none));
-    assert!(said(&none).contains("has recorded a number yet") && said(&none).contains("--missing"), "{}", said(&none));
+    assert_eq!(none.status.code(), Some(1), "{}", output_of(&none));
+    assert!(
+        output_of(&none).contains("has recorded a number yet") && output_of(&none).contains("--missing"),
+        "{}",
+        output_of(&none)
+    );
     let here = whole();
     let is_last_point = |run: &PathBuf| {
         let config = fs::read_to_string(run.join("config.toml")).unwrap();
@@ -454,7 +448,7 @@ fn sweep_pictures_are_written_and_missing_numbers_reported() {
     };
     runs(here.path()).iter().filter(|run| is_last_point(run)).for_each(|run| fs::remove_dir_all(run).unwrap());
     let output = done(here.path(), &["sweep", "sweeps/rates", "--pictures", "out", "--number", "gate of coupled"]);
-    assert!(said(&output).contains("6 of 8 runs finished, 2 not begun"), "{}", said(&output));
+    assert!(output_of(&output).contains("6 of 8 runs finished, 2 not begun"), "{}", output_of(&output));
     for name in ["curves", "slice-train.lr", "slice-model.pool", "parallel", "heat-map"] {
         let svg = fs::read_to_string(here.path().join(format!("out/{name}.svg"))).unwrap();
         assert!(svg.contains("tanh"), "{name} says what it shows");
@@ -468,12 +462,12 @@ fn sweep_pictures_are_written_and_missing_numbers_reported() {
     assert!(map.contains(&format!(">{mean:.4}<")), "{mean}: {map}");
     assert!(map.contains(">–<"), "the point that was not run has no value, and is no zero");
     let early = done(here.path(), &["sweep", "sweeps/rates", "--pictures", "early", "--step", "7", "--light"]);
-    assert!(said(&early).contains("held-out loss"), "the objective without another number: {}", said(&early));
+    assert!(output_of(&early).contains("held-out loss"), "the objective without another number: {}", output_of(&early));
     let slice = fs::read_to_string(here.path().join("early/slice-train.lr.svg")).unwrap();
     assert!(slice.contains("at step 6"), "the newest recorded step at or before 7: {slice}");
     let unknown = orrery(here.path(), &["sweep", "sweeps/rates", "--pictures", "out", "--number", "horoscope"]);
     assert_eq!(unknown.status.code(), Some(2));
-    assert!(said(&unknown).contains("`horoscope`; there are"), "{}", said(&unknown));
+    assert!(output_of(&unknown).contains("`horoscope`; there are"), "{}", output_of(&unknown));
 }
 
 fn csv_line(line: &str) -> Vec<String> {
@@ -516,7 +510,7 @@ fn a_disk_that_fills_in_the_middle_is_named_and_the_sweep_completed_after() {
         .output()
         .unwrap();
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
-    assert!(output.status.success(), "{}{}{}", said(&output), read("made.txt"), read("full.txt"));
+    assert!(output.status.success(), "{}{}{}", output_of(&output), read("made.txt"), read("full.txt"));
     let full = read("full.txt");
     assert_eq!(read("full.code").trim(), "1", "{full}");
     let sentence = full.lines().find(|line| line.contains("is full")).unwrap_or_else(|| panic!("{full}"));

@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeSet,
     path::Path,
-    process::{Command as Process, Stdio},
+    process::Stdio,
     sync::Mutex,
     time::{Duration, Instant},
 };
@@ -23,7 +23,13 @@ use orrery::{
     trainer::{self, DriveOptions, Outcome, TrainSettings},
 };
 
-use crate::{config_with::config_with, headlines, record::Record};
+use crate::{
+    command::{command, done},
+    config_with::config_with,
+    headlines,
+    record::Record,
+    wait_for::wait_until,
+};
 
 impl Record {
     fn steps(&self) -> Vec<StepStats> {
@@ -522,15 +528,7 @@ fn stopped_and_resumed_equals_never_stopped() {
     let (outcome, _) = train(&config, DriveOptions { from, writer: Some(writer.clone()), ..started() });
     assert_eq!(outcome.state, RunState::Finished);
     drop(writer);
-    let told: Vec<StepStats> =
-        Reader::open(&folder).unwrap().filter_map(|e| if let Event::Step(s) = e { Some(s) } else { None }).collect();
-    assert_eq!(numbers(&told), whole);
-}
-
-fn run_in(dir: &Path, args: &[&str]) -> Process {
-    let mut p = Process::new(env!("CARGO_BIN_EXE_orrery"));
-    p.current_dir(dir).args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
-    p
+    assert_eq!(recorded_numbers(&folder, u64::MAX), whole);
 }
 
 /// The folder of the run in `out`, if it exists already.
@@ -542,34 +540,35 @@ fn only_run(out: &Path) -> std::path::PathBuf {
     run_under(out).unwrap()
 }
 
-fn recorded_numbers(folder: &Path) -> Vec<(u64, usize, String, u64)> {
-    let steps: Vec<StepStats> =
-        Reader::open(folder).unwrap().filter_map(|e| if let Event::Step(s) = e { Some(s) } else { None }).collect();
+/// The numbers of an undamaged run folder up to a step.
+pub fn recorded_numbers(folder: &Path, until: u64) -> Vec<(u64, usize, String, u64)> {
+    let mut steps: Vec<StepStats> = vec![];
+    let keep = |event: Event| {
+        if let Event::Step(stats) = event
+            && stats.step <= until
+        {
+            steps.push(stats);
+        }
+    };
+    assert!(Reader::open(folder).unwrap().read_through(keep).unwrap().is_empty());
     numbers(&steps)
 }
 
 #[test]
 fn killed_and_resumed_equals_never_killed() {
     let dir = tempfile::tempdir().unwrap();
-    let sets: Vec<String> =
-        SMALL.iter().chain(&[("run.checkpoint_every", "10")]).map(|(k, v)| format!("{k}={v}")).collect();
-    let mut args = vec!["run", "fast_slow", "--steps", "120", "--no-figures"];
-    sets.iter().for_each(|s| args.extend(["--set", s]));
+    let small = SMALL.iter().chain(&[("run.checkpoint_every", "10")]).map(|(k, v)| format!(" --set {k}={v}"));
+    let words = format!("run fast_slow --steps 120 --no-figures{}", small.collect::<String>());
     let (whole, killed) = (dir.path().join("whole"), dir.path().join("killed"));
-    let done = run_in(dir.path(), &[&args[..], &["--out", "whole"]].concat()).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    done(dir.path(), &format!("{words} --out whole"));
 
-    let mut victim = run_in(dir.path(), &[&args[..], &["--out", "killed"]].concat()).spawn().unwrap();
-    let end = Instant::now() + Duration::from_secs(60);
+    let mut victim = command(dir.path(), format!("{words} --out killed").split(' '));
+    let mut victim = victim.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let first = "checkpoints/step-00000020/state.json";
-    while !run_under(&killed).is_some_and(|run| run.join(first).exists()) {
-        assert!(Instant::now() < end, "no checkpoint within a minute");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_until("no checkpoint came", || run_under(&killed).is_some_and(|run| run.join(first).exists()));
     victim.kill().unwrap(); // SIGKILL
     victim.wait().unwrap();
     let folder = only_run(&killed);
-    let resumed = run_in(dir.path(), &["resume", &folder.to_string_lossy(), "--no-figures"]).output().unwrap();
-    assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
-    assert_eq!(recorded_numbers(&folder), recorded_numbers(&only_run(&whole)));
+    done(dir.path(), &format!("resume {} --no-figures", folder.display()));
+    assert_eq!(recorded_numbers(&folder, u64::MAX), recorded_numbers(&only_run(&whole), u64::MAX));
 }

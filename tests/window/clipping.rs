@@ -14,19 +14,19 @@ use egui_kittest::{
 };
 use egui_tiles::Tile;
 use orrery::{
-    cli::{host::DesktopHost, runs::Runs},
     gpu,
     labs::{LABS, Lab, TrainSettings},
     telemetry::{QuestionState, RunState},
     ui::{
         action::ExportFormat,
-        app::{App, Opening, Start},
+        app::{App, Opening},
         mirror::Mirror,
         views::{self, VIEWS},
     },
 };
 
 use crate::{
+    real_host::window_on,
     small_models::{lessen, make_small},
     ui::{Worker, open_labs},
 };
@@ -77,12 +77,8 @@ impl Desk {
         lessen(lab, &mut config, &SOON);
         let steps = config.value(TrainSettings::steps).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
-        let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
-        let harness = Harness::builder()
-            .with_size(SHEETS[0].size)
-            .with_step_dt(LONG_FRAME)
-            .build_eframe(move |cc| App::new(cc, host, start));
+        let builder = Harness::builder().with_size(SHEETS[0].size).with_step_dt(LONG_FRAME);
+        let harness = window_on(builder, folder.path(), Some(Opening::Config(config)));
         // nothing is painted, but without a render target views would only show a message that says so
         let format = eframe::egui_wgpu::wgpu::TextureFormat::Rgba8Unorm;
         let target = gpu::Target { format, max_texture: 8192, compute: true, software: true };

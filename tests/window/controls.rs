@@ -324,10 +324,7 @@ fn a_text_that_was_undone_where_it_was_typed_leaves_no_step() {
 #[test]
 fn a_setting_found_in_the_palette_is_unfolded() {
     let mut d = lab_page("fast_slow");
-    d.command(Key::P);
-    d.harness.event(egui::Event::Text("warm-up control".into()));
-    d.steps(2);
-    d.press(Key::Enter);
+    d.run_command("warm-up control");
     d.steps(60);
     let place = in_panel(&d, "Warm-up");
     assert!(place.iter().any(|place| place.top() > 40.0 && place.bottom() < SIZE[1] - TRANSPORT_HEIGHT), "{place:?}");
@@ -559,10 +556,7 @@ fn a_preset_keeps_what_is_locked_and_another_link_ends_it() {
     let mut d = lab_page("fast_slow");
     paste(&mut d, RESTRICTED);
     let rate = number(&d, "train.lr");
-    d.command(Key::P);
-    d.harness.event(egui::Event::Text("needed preset".into()));
-    d.steps(2);
-    d.press(Key::Enter);
+    d.run_command("needed preset");
     assert_eq!((d.page().config.preset.as_str(), number(&d, "train.lr")), ("fast_slow_needed", rate));
     assert!(rate_is_locked(&d), "the page is still that of the link");
     paste(&mut d, "orrery:fast_slow?train.lr=0.25");

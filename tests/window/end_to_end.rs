@@ -11,17 +11,16 @@ use candle_core::Device;
 use eframe::egui::{Event, Key, Modifiers, Role};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    cli::{host::DesktopHost, runs::Runs},
     config::Value,
     models::bdh::{Bdh, BdhSpec},
     telemetry::{
         Measurement, RunState,
         measurements::{Causality, GeneratorState},
     },
-    ui::app::{App, Opening, Start},
+    ui::app::{App, Opening},
 };
 
-use crate::{bdh_file::write_bdh, config_with::config_with, waiting::until_within};
+use crate::{bdh_file::write_bdh, config_with::config_with, real_host::window_on, waiting::until_within};
 
 struct Lab {
     harness: Harness<'static, App>,
@@ -43,9 +42,8 @@ fn lab() -> Lab {
     ];
     let config = config_with("fast_slow", None, &settings);
     let folder = tempfile::tempdir().unwrap();
-    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
-    let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
-    let harness = Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
+    let builder = Harness::builder().with_size([1280.0, 800.0]);
+    let harness = window_on(builder, folder.path(), Some(Opening::Config(config)));
     Lab { harness, _folder: folder }
 }
 

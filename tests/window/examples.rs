@@ -1,7 +1,7 @@
 //! Tests that a lab opens on its recorded example, which a run of the user replaces and which is never treated as the
 //! user's run.
 
-use std::time::{Duration, Instant};
+use std::{path::Path, time::Duration};
 
 use eframe::egui::{Key, Modifiers, Role};
 use egui_kittest::{Harness, kittest::Queryable};
@@ -16,7 +16,11 @@ use orrery::{
     },
 };
 
-use crate::ui::{Desktop, Worker, desk};
+use crate::{
+    ui::{Desktop, Worker, desk},
+    waiting::until_within,
+    walk::window,
+};
 
 const LABEL: &str = "example, seed";
 
@@ -149,22 +153,28 @@ fn another_preset_has_no_example() {
     assert!(!d.shows(LABEL));
 }
 
+/// A window with the labs' examples, which makes runs in this folder.
+fn open(runs: &Path, opening: Option<Opening>) -> Harness<'static, App> {
+    let host = DesktopHost::new(runs.to_owned(), Runs::new()).with_examples();
+    window(Box::new(host), Start { opening, ..Start::default() }, false)
+}
+
+fn until<R>(app: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
+    until_within(Duration::from_secs(60), app, what, found)
+}
+
+fn has_steps(app: &App) -> Option<()> {
+    app.page().filter(|page| page.newest() > 0).map(drop)
+}
+
 #[test]
 fn every_lab_shows_its_example_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
-    let mut app: Harness<'static, App> = Harness::builder()
-        .with_size([1280.0, 800.0])
-        .build_eframe(move |cc| App::new(cc, host, Start { opening: None, ..Start::default() }));
+    let mut app = open(folder.path(), None);
     app.run_steps(3);
     for lab in LABS {
         app.get_by_label(&format!("Open {}", lab.title)).click_accesskit();
-        let began = Instant::now();
-        while app.state().page().and_then(example::label).is_none() {
-            assert!(began.elapsed() < Duration::from_secs(60), "{}", lab.id);
-            app.step();
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        until(&mut app, lab.id, |app| app.page().and_then(example::label).map(drop));
         app.run_steps(3);
         let page = app.state().page().unwrap();
         let seed = lab.opening_config().unwrap().seed;
@@ -182,16 +192,8 @@ fn every_lab_shows_its_example_at_once() {
 #[test]
 fn a_lesson_step_without_settings_keeps_the_example() {
     let folder = tempfile::tempdir().unwrap();
-    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
-    let opening = Some(Opening::Lesson(LessonLink::new("trained_bdh", 2)));
-    let start = Start { opening, ..Start::default() };
-    let mut app: Harness<'static, App> =
-        Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
-    let began = Instant::now();
-    while app.state().page().is_none_or(|page| page.newest() == 0) {
-        assert!(began.elapsed() < Duration::from_secs(60));
-        app.step();
-    }
+    let mut app = open(folder.path(), Some(Opening::Lesson(LessonLink::new("trained_bdh", 2))));
+    until(&mut app, "the example", has_steps);
     let page = app.state().page().unwrap();
     assert_eq!((page.lesson.current, page.run.as_ref().unwrap().state_label()), (Some(1), "example"));
     let selected = page.tiling.selected.unwrap();
@@ -203,15 +205,8 @@ fn a_lab_that_is_named_at_the_start_shows_its_example() {
     let folder = tempfile::tempdir().unwrap();
     let config = LABS[0].opening_config().unwrap();
     for opening in [Opening::Lab(config.lab.clone()), Opening::Config(config)] {
-        let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
-        let start = Start { opening: Some(opening), ..Start::default() };
-        let mut app: Harness<'static, App> =
-            Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
-        let began = Instant::now();
-        while app.state().page().is_none_or(|page| page.newest() == 0) {
-            assert!(began.elapsed() < Duration::from_secs(60));
-            app.step();
-        }
+        let mut app = open(folder.path(), Some(opening));
+        until(&mut app, "the example", has_steps);
         assert_eq!(app.state().page().unwrap().run.as_ref().unwrap().state_label(), "example");
     }
 }
@@ -220,26 +215,15 @@ fn a_lab_that_is_named_at_the_start_shows_its_example() {
 #[test]
 fn a_control_without_weights_acts_on_an_example() {
     let folder = tempfile::tempdir().unwrap();
-    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
-    let start = Start { opening: Some(Opening::Lab("equilibrium".into())), ..Start::default() };
-    let mut app: Harness<'static, App> =
-        Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
-    let began = Instant::now();
-    let until = |app: &mut Harness<'static, App>, what: &str, is_so: &dyn Fn(&App) -> bool| {
-        while !is_so(app.state()) {
-            assert!(began.elapsed() < Duration::from_secs(60), "{what}");
-            app.step();
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    };
+    let mut app = open(folder.path(), Some(Opening::Lab("equilibrium".into())));
     let recorded = |app: &App| app.page()?.mirror()?.sample_at(0, GeneratorState::CHANNEL, u64::MAX).cloned();
     let answer = |app: &App| app.page()?.mirror()?.answer(0, GeneratorState::CHANNEL).cloned();
-    until(&mut app, "the example", &|app| recorded(app).is_some());
+    until(&mut app, "the example", recorded);
     app.run_steps(5);
     assert!(answer(app.state()).is_none(), "nothing is computed that the record has");
     app.get_by_role_and_label(Role::Slider, "y\u{2080}").set_value_accesskit(4.0);
     app.run_steps(2);
-    until(&mut app, "an answer", &|app| answer(app).is_some());
+    until(&mut app, "an answer", answer);
     app.run_steps(5);
     let [first, now] = [recorded(app.state()), answer(app.state())].map(Option::unwrap);
     let [first, now] = [&first, &now].map(|sample| sample.measurement::<GeneratorState>().unwrap());

@@ -10,23 +10,18 @@ use std::{
 use eframe::egui::{Rect, accesskit::Role};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    cli::{host::DesktopHost, runs::Runs},
     labs,
     telemetry::{
         Measurement, Sample,
         measurements::{FlowAnswer, FlowField},
     },
     ui::{
-        app::{App, Opening, Start},
+        app::{App, Opening},
         theme::Theme,
     },
 };
 
-use crate::{config_with::config_with, waiting::until_within};
-
-fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
-    until_within(Duration::from_secs(240), harness, what, found)
-}
+use crate::{config_with::config_with, real_host::window_on, waiting::until};
 
 fn answer<M: Measurement>(app: &App) -> Option<&Sample> {
     app.page()?.run.as_ref()?.mirror.answer(0, M::CHANNEL)
@@ -45,9 +40,8 @@ fn solved_at(app: &App) -> Option<f64> {
 fn a_slider_that_is_turned_is_solved_anew_with_its_field() {
     let config = labs::find("ode_flow").unwrap().config(Some("ode_flow_field")).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
-    let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
-    let mut harness = Harness::builder().with_size([1440.0, 900.0]).build_eframe(move |cc| App::new(cc, host, start));
+    let builder = Harness::builder().with_size([1440.0, 900.0]);
+    let mut harness = window_on(builder, folder.path(), Some(Opening::Config(config)));
     until(&mut harness, "a first answer", |app| (solved_at(app) == Some(0.0)).then_some(()));
     let field = until(&mut harness, "the field behind the paths", |app| {
         answer::<FlowField>(app).and_then(|s| s.request).filter(|r| *r > 0)
@@ -101,14 +95,9 @@ fn a_recording_is_on_the_disk_as_pictures_that_show_what_its_table_says() {
     let settings = [("model.d_model", "16"), ("model.heads", "2"), ("steer.token", "0")];
     let config = config_with("ode_flow", Some("ode_flow"), &settings);
     let folder = tempfile::tempdir().unwrap();
-    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
-    let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
     let size = [1024.0, 700.0];
-    let mut harness = Harness::builder()
-        .with_size(size)
-        .with_step_dt(1.0 / 600.0)
-        .wgpu()
-        .build_eframe(move |cc| App::new(cc, host, start));
+    let builder = Harness::builder().with_size(size).with_step_dt(1.0 / 600.0).wgpu();
+    let mut harness = window_on(builder, folder.path(), Some(Opening::Config(config)));
     until(&mut harness, "a first answer", |app| (solved_at(app) == Some(0.0)).then_some(()));
     harness.get_by_label("record").click();
     harness.step();

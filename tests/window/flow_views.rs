@@ -9,6 +9,7 @@ use crate::{
     recorded::{
         bare_sample,
         flow::{self as field, Asked},
+        twins_info, variant,
     },
     tiles::{Tile, click, press, questions, rect_of, sized},
 };
@@ -19,7 +20,7 @@ use orrery::{
     labs,
     ode::Method,
     telemetry::{
-        Command, Event, Measurement, Question, QuestionState, RunInfo, RunState, Sample, VariantInfo,
+        Command, Event, Measurement, Question, QuestionState, RunInfo, RunState, Sample,
         measurements::{ClassCurves, FlowOutcome, FlowSweepClass, PlanarOutcome, SweepProgress},
     },
     ui::{action::FileAction, mirror::Mirror, views::flow::FlowSettings},
@@ -29,20 +30,11 @@ fn info() -> RunInfo {
     RunInfo {
         lab: "ode_flow".into(),
         config: Config::defaults("ode_flow", &[]),
-        variants: vec![VariantInfo {
-            id: "flow".into(),
-            label: "flow".into(),
-            group: "flow".into(),
-            seed: 1,
-            params: 9,
-        }],
+        variants: vec![variant("flow")],
         total_steps: 1100,
-        device: "cpu".into(),
-        threads: 1,
         corpus: "steering (generated), words".into(),
         vocab: 92,
-        tokens_per_step: 1024,
-        ..RunInfo::default()
+        ..twins_info()
     }
 }
 
@@ -569,7 +561,6 @@ fn the_answer_and_the_paths_are_written_as_drawings() {
 /// A run of two variants, like the preset that compares two steerings.
 fn two_variants() -> Mirror {
     let mut info = info();
-    let variant = |id: &str| VariantInfo { id: id.into(), label: id.into(), group: id.into(), seed: 1, params: 9 };
     info.variants = vec![variant("as published"), variant("corrected")];
     let mut mirror = Mirror::default();
     mirror.apply(Event::Started(Arc::new(info)));

@@ -2,10 +2,7 @@
 //! measurements, follows new ones, and draws channels for which no view exists. The host is real; the tests write the
 //! folders.
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{path::Path, time::Duration};
 
 use eframe::egui::{self, accesskit::Role};
 use egui_kittest::{Harness, kittest::Queryable};
@@ -25,6 +22,7 @@ use crate::{
     foreign_run::ForeignRun,
     real_host::Desk,
     tiles::{Tile, painted},
+    wait_for::wait_until,
 };
 
 mod own;
@@ -164,15 +162,33 @@ fn ask(desk: &mut Desk, ask: &str, typed: &str) {
     desk.harness.step();
 }
 
+/// The question that the program of the run is asked next, with its id.
+fn next_question(desk: &mut Desk, run: &ForeignRun) -> (String, Value) {
+    desk.until("the program is asked", |_| !run.asked().is_empty());
+    run.asked().remove(0)
+}
+
+/// A run of three steps that allows these questions.
+fn run_of_three_steps(runs: &Path, asks: &[&str]) -> ForeignRun {
+    let run = ForeignRun::begin(runs, "run", &json!({"lr": 0.1}));
+    (1..=3).for_each(|step| run.step(step));
+    run.allow(asks);
+    run
+}
+
+/// Opens a window that follows such a run, with the view of questions.
+fn follow(run: &ForeignRun) -> Desk {
+    let mut desk = Desk::new(run.folder.parent().unwrap());
+    desk.drop_folder(&run.folder);
+    desk.until("the run is shown", |d| d.newest() == 3 && d.views().iter().any(|view| view == foreign::QUESTIONS));
+    desk
+}
+
 #[test]
 fn the_program_of_a_followed_run_is_asked_and_answers() {
     let here = tempfile::tempdir().unwrap();
-    let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
-    (1..=3).for_each(|step| run.step(step));
-    run.allow(&["attention", "scale_lr", "lesson"]);
-    let mut desk = Desk::new(here.path());
-    desk.drop_folder(&run.folder);
-    desk.until("the run is shown", |d| d.newest() == 3 && d.views().iter().any(|view| view == foreign::QUESTIONS));
+    let run = run_of_three_steps(here.path(), &["attention", "scale_lr", "lesson"]);
+    let mut desk = follow(&run);
     assert!(
         desk.harness.query_by_role_and_label(Role::Button, "Ask next_tokens").is_none(),
         "the script allows it not"
@@ -182,8 +198,7 @@ fn the_program_of_a_followed_run_is_asked_and_answers() {
     assert!(run.asked().is_empty(), "no view asks by itself");
 
     ask(&mut desk, "attention", "hi");
-    desk.until("the program is asked", |_| !run.asked().is_empty());
-    let (id, question) = run.asked().remove(0);
+    let (id, question) = next_question(&mut desk, &run);
     assert_eq!((&question["ask"], &question["args"]), (&json!("attention"), &json!({"text": "hi"})));
     desk.until("the view waits", |d| d.shows(WAITS) && d.shows("Asking the model of step 3."));
     run.answer_attention(&id, 3);
@@ -194,15 +209,13 @@ fn the_program_of_a_followed_run_is_asked_and_answers() {
     desk.until("the question is gone", |_| run.asked().is_empty());
 
     ask(&mut desk, "scale_lr", "");
-    desk.until("the program is asked", |_| !run.asked().is_empty());
-    let (id, question) = run.asked().remove(0);
+    let (id, question) = next_question(&mut desk, &run);
     assert_eq!(question["args"], json!({"factor": 0.5}));
     run.answer(&id, &json!({"state": "refused", "words": "the optimizer is not known"}));
     desk.until("the refusal is shown", |d| d.shows("Refused: the optimizer is not known"));
 
     ask(&mut desk, "lesson", "layer=2; name=x");
-    desk.until("the program is asked", |_| !run.asked().is_empty());
-    let (id, question) = run.asked().remove(0);
+    let (id, question) = next_question(&mut desk, &run);
     assert_eq!(question["args"], json!({"layer": 2, "name": "x"}));
     let sample = json!({"step": 3, "channel": "answer/lesson", "payload": [[1, 2], [3, 4]]});
     run.answer(&id, &json!({"state": "answered", "sample": sample}));
@@ -213,15 +226,10 @@ fn the_program_of_a_followed_run_is_asked_and_answers() {
 #[test]
 fn an_open_question_outlives_a_change_of_the_description() {
     let here = tempfile::tempdir().unwrap();
-    let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
-    (1..=3).for_each(|step| run.step(step));
-    run.allow(&["attention"]);
-    let mut desk = Desk::new(here.path());
-    desk.drop_folder(&run.folder);
-    desk.until("the run is shown", |d| d.newest() == 3 && d.views().iter().any(|view| view == foreign::QUESTIONS));
+    let run = run_of_three_steps(here.path(), &["attention"]);
+    let mut desk = follow(&run);
     ask(&mut desk, "attention", "hi");
-    desk.until("the program is asked", |_| !run.asked().is_empty());
-    let (id, _) = run.asked().remove(0);
+    let (id, _) = next_question(&mut desk, &run);
     desk.until("the view waits", |d| d.shows(WAITS));
     run.redescribe(|described| {
         described["run"]["config"]["values"]["optimizer"] = "adam".into();
@@ -243,31 +251,21 @@ fn an_open_question_outlives_a_change_of_the_description() {
 #[test]
 fn a_question_ends_with_its_run_and_with_the_window() {
     let here = tempfile::tempdir().unwrap();
-    let run = ForeignRun::begin(here.path(), "run", &json!({}));
-    run.step(1);
-    run.allow(&["pause"]);
-    let mut desk = Desk::new(here.path());
-    desk.drop_folder(&run.folder);
-    desk.until("the run is shown", |d| d.newest() == 1 && d.views().iter().any(|view| view == foreign::QUESTIONS));
+    let run = run_of_three_steps(here.path(), &["pause"]);
+    let mut desk = follow(&run);
     ask(&mut desk, "pause", "");
-    desk.until("the program is asked", |_| !run.asked().is_empty());
+    next_question(&mut desk, &run);
     desk.until("it can be withdrawn", |d| d.shows("Withdraw"));
     desk.harness.get_by_role_and_label(Role::Button, "Withdraw").click();
     desk.until("the question is withdrawn", |d| run.asked().is_empty() && d.shows("The question was withdrawn."));
     ask(&mut desk, "pause", "");
-    desk.until("the program is asked", |_| !run.asked().is_empty());
+    next_question(&mut desk, &run);
     drop(desk);
-    let begun = Instant::now();
-    while !run.asked().is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "a question is left");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let mut desk = Desk::new(here.path());
-    desk.drop_folder(&run.folder);
-    desk.until("the run is shown", |d| d.newest() == 1 && d.views().iter().any(|view| view == foreign::QUESTIONS));
+    wait_until("a question is left", || run.asked().is_empty());
+    let mut desk = follow(&run);
     ask(&mut desk, "pause", "");
-    desk.until("the program is asked", |_| !run.asked().is_empty());
-    run.state(1, &json!("finished"));
+    next_question(&mut desk, &run);
+    run.state(3, &json!("finished"));
     desk.until("the end is said", |d| d.shows("Refused: the run ended before its program answered"));
     desk.until("nobody is there", |d| d.shows("The run has ended, so no program can answer."));
     assert!(!own::can_click(&desk, "Ask pause"));
@@ -278,9 +276,7 @@ fn a_question_ends_with_its_run_and_with_the_window() {
 #[test]
 fn a_killed_program_cannot_be_asked() {
     let here = tempfile::tempdir().unwrap();
-    let run = ForeignRun::begin(here.path(), "run", &json!({}));
-    run.step(1);
-    run.allow(&["pause"]);
+    let run = run_of_three_steps(here.path(), &["pause"]);
     let lock = std::fs::File::create(run.folder.join(".lock")).unwrap();
     lock.lock().unwrap();
     std::fs::write(run.folder.join(".lock"), std::fs::read("/proc/sys/kernel/random/boot_id").unwrap()).unwrap();

@@ -1,29 +1,25 @@
 //! Tests the lab Equilibrium with the real application, host and probes: after a change by the user, the views show the
 //! answer of the run's own generator.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use eframe::egui::{PointerButton, Pos2, Rect, accesskit::Role, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    cli::{host::DesktopHost, runs::Runs},
     labs,
     telemetry::{
         Event, Measurement, Sample,
         measurements::{GeneratorFlow, GeneratorState},
     },
-    ui::app::{App, Opening, Start},
+    ui::app::{App, Opening},
 };
 
 use crate::{
+    real_host::window_on,
     recorded,
     tiles::{Tile, painted, sized},
-    waiting::until_within,
+    waiting::until,
 };
-
-fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
-    until_within(Duration::from_secs(120), harness, what, found)
-}
 
 fn answer<M: Measurement>(app: &App) -> Option<&M> {
     app.page()?.run.as_ref()?.mirror.answer(0, M::CHANNEL)?.measurement()
@@ -42,9 +38,8 @@ fn rate(app: &App, from: usize, to: usize) -> Option<f32> {
 fn open_app() -> (tempfile::TempDir, Harness<'static, App>) {
     let config = labs::find("equilibrium").unwrap().config(None).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
-    let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
-    let mut harness = Harness::builder().with_size([1440.0, 900.0]).build_eframe(move |cc| App::new(cc, host, start));
+    let builder = Harness::builder().with_size([1440.0, 900.0]);
+    let mut harness = window_on(builder, folder.path(), Some(Opening::Config(config)));
     until(&mut harness, "a first answer", |app| state(app).map(drop));
     (folder, harness)
 }

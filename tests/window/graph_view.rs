@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 
 use crate::{
     adapter, planted_graph,
-    recorded::bare_sample,
+    recorded::{bare_sample, twins_info, variant},
     tiles::{self, Tile, press, sized},
 };
 use eframe::egui::{self, Key, Modifiers, Pos2, Rect, accesskit::Role, vec2};
@@ -15,7 +15,7 @@ use orrery::{
     config::{Config, Value},
     gpu::{self, graph::frames_drawn, offscreen::Offscreen},
     telemetry::{
-        Array, Event, Measurement, RunInfo, RunState, Sample, VariantInfo,
+        Array, Event, Measurement, RunInfo, RunState, Sample,
         measurements::{
             EntriesAbove, EntryHistogram, GraphEdges, HeadPair, HeadPairs, HeavyTail, NeuronGraph, NeuronGroups,
         },
@@ -27,14 +27,11 @@ fn info() -> RunInfo {
     RunInfo {
         lab: "neuron_graph".into(),
         config: Config::defaults("neuron_graph", &[]),
-        variants: vec![VariantInfo { id: "bdh".into(), label: "bdh".into(), group: "bdh".into(), seed: 1, params: 9 }],
+        variants: vec![variant("bdh")],
         total_steps: 600,
-        device: "cpu".into(),
-        threads: 1,
         corpus: "planted".into(),
         vocab: 256,
-        tokens_per_step: 1024,
-        ..RunInfo::default()
+        ..twins_info()
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use eframe::egui::{Key, Modifiers, accesskit::Role};
@@ -26,7 +26,7 @@ use orrery::{
     },
 };
 
-use crate::{config_with::config_with, waiting::step_until};
+use crate::{config_with::config_with, wait_for::wait_until, waiting::step_until};
 
 /// The steps of an [`interrupted`] run.
 pub const STEPS: u64 = 6;
@@ -52,22 +52,11 @@ pub fn interrupted(out: &Path) -> PathBuf {
     let options = DriveOptions { stay: true, writer: Some(writer.clone()), ..DriveOptions::default() };
     let handle = trainer::spawn((lab.plan)(&small()).unwrap(), options, vec![]).unwrap();
     handle.send(Command::RunTo(STEPS)).unwrap();
-    let (begun, mut steps) = (Instant::now(), 0);
-    while steps < STEPS {
-        for event in handle.inbox.take() {
-            if let Event::Step(stats) = event {
-                steps = stats.step;
-            }
-        }
-        assert!(begun.elapsed() < Duration::from_secs(60), "no steps came");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    let is_last = |event: &Event| matches!(event, Event::Step(stats) if stats.step >= STEPS);
+    wait_until("no steps came", || handle.inbox.take().iter().any(is_last));
     let run = writer.folder().unwrap();
     drop((handle, writer));
-    while store::is_being_written(&run) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the run does not end");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_until("the run does not end", || !store::is_being_written(&run));
     assert_eq!(store::interruption(&run), None, "it announced its end");
     let log = run.join("events.jsonl");
     let text = fs::read_to_string(&log).unwrap();
@@ -106,6 +95,15 @@ fn desk_of(host: Box<dyn Host>, config: Config) -> Desk {
     let harness = Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
     let mut desk = Desk { harness };
     desk.until("models are ready", |d| d.state() == "ready");
+    desk
+}
+
+/// The window that looks at a run in `out` that was [`interrupted`] and has recorded so many steps.
+fn looking_at(out: &Path, steps: u64) -> Desk {
+    let mut desk = desk(out);
+    desk.until("the message", |d| d.shows("was interrupted at step"));
+    desk.click("Look");
+    desk.until("the replay", |d| d.state() == "replay" && d.page().newest() == steps);
     desk
 }
 
@@ -342,10 +340,7 @@ fn a_run_that_goes_on_shows_the_steps_that_it_has_made() {
         }
     }
     fs::write(&log, text).unwrap();
-    let mut d = desk(out.path());
-    d.until("the message", |d| d.shows("was interrupted at step"));
-    d.click("Look");
-    d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS + 59);
+    let mut d = looking_at(out.path(), STEPS + 59);
     d.harness.get_by_role_and_label(Role::Button, "Step").click();
     d.until("a step", |d| d.state() == "paused" && d.page().newest() == STEPS + 1);
     let mirror = d.page().mirror().unwrap();
@@ -414,10 +409,7 @@ fn a_paused_run_out_of_view_ends_with_a_checkpoint() {
 fn other_settings_undone_bring_back_the_replay_and_its_own() {
     let out = tempfile::tempdir().unwrap();
     let run = interrupted(out.path());
-    let mut d = desk(out.path());
-    d.until("the message", |d| d.shows("was interrupted at step"));
-    d.click("Look");
-    d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS);
+    let mut d = looking_at(out.path(), STEPS);
     let config = d.page().config.clone();
     let mut other = small();
     other.seed = config.seed + 1;
@@ -430,40 +422,12 @@ fn other_settings_undone_bring_back_the_replay_and_its_own() {
     assert_eq!(d.page().recorded_folder(), Some(run));
 }
 
-const LETTERS: [Key; 26] = [
-    Key::A,
-    Key::B,
-    Key::C,
-    Key::D,
-    Key::E,
-    Key::F,
-    Key::G,
-    Key::H,
-    Key::I,
-    Key::J,
-    Key::K,
-    Key::L,
-    Key::M,
-    Key::N,
-    Key::O,
-    Key::P,
-    Key::Q,
-    Key::R,
-    Key::S,
-    Key::T,
-    Key::U,
-    Key::V,
-    Key::W,
-    Key::X,
-    Key::Y,
-    Key::Z,
-];
-
 /// Presses every letter key; each may ask for confirmation, or leave a run that undo brings back.
 fn press_letters(d: &mut Desk, out: &Path) {
     let (mut state, run) = (d.state(), d.page().recorded_folder().expect("the run has a record"));
     let (folders, mut record) = (run_folders(out), record_of(&run));
-    for key in LETTERS {
+    for letter in 'A'..='Z' {
+        let key = Key::from_name(&letter.to_string()).unwrap();
         d.press(key);
         d.until("the run that the letter began", |d| d.state() != "preparing");
         if d.shows("A run is training") {
@@ -491,10 +455,7 @@ fn press_letters(d: &mut Desk, out: &Path) {
 fn pressing_letter_keys_loses_no_run() {
     let out = tempfile::tempdir().unwrap();
     interrupted(out.path());
-    let mut d = desk(out.path());
-    d.until("the message", |d| d.shows("was interrupted at step"));
-    d.click("Look");
-    d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS);
+    let mut d = looking_at(out.path(), STEPS);
     press_letters(&mut d, out.path());
 
     let out = tempfile::tempdir().unwrap();
@@ -517,10 +478,7 @@ fn the_right_arrow_trains_no_replay() {
     let out = tempfile::tempdir().unwrap();
     let run = interrupted(out.path());
     let before = record_of(&run);
-    let mut d = desk(out.path());
-    d.until("the message", |d| d.shows("was interrupted at step"));
-    d.click("Look");
-    d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS);
+    let mut d = looking_at(out.path(), STEPS);
     d.press(Key::ArrowRight);
     assert!(d.shows("the newest recorded step"));
     d.press(Key::Space);

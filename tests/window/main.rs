@@ -74,5 +74,7 @@ mod truth;
 mod ui;
 mod untouched_folders;
 mod views;
+#[path = "../shared/wait_for.rs"]
+mod wait_for;
 mod waiting;
 mod walk;

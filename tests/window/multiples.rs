@@ -6,15 +6,14 @@ use crossbeam::channel::bounded;
 use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, TouchPhase, accesskit::Role, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    cli::{host::DesktopHost, runs::Runs},
     config::Config,
     labs,
     store::Writer,
     trainer::{self, DriveOptions},
-    ui::app::{App, Start},
+    ui::app::App,
 };
 
-use crate::{config_with::config_with, waiting::step_until};
+use crate::{config_with::config_with, real_host::window_on, waiting::step_until};
 
 const SMALL: &[(&str, &str)] = &[
     ("model.d_model", "16"),
@@ -57,11 +56,9 @@ impl Desk {
     fn comparing(rates: &[&str], with_pictures: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         rates.iter().for_each(|lr| record(folder.path(), &small(lr)));
-        let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
         let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 60.0);
         let builder = if with_pictures { builder.wgpu() } else { builder };
-        let harness = builder.build_eframe(move |cc| App::new(cc, host, Start::default()));
-        let mut desk = Self { harness, _folder: folder };
+        let mut desk = Self { harness: window_on(builder, folder.path(), None), _folder: folder };
         desk.click("Runs");
         let count = rates.len();
         desk.until(&format!("{count} of {count} runs"));

@@ -5,12 +5,11 @@ use std::time::Duration;
 use eframe::egui::{Event, Key, Modifiers, OutputCommand};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    cli::{host::DesktopHost, runs::Runs},
     config::Config,
     experiments::permalink::{Link, LinkSelection, Permalink},
     labs::{LABS, restrictions::Restrictions},
     ui::{
-        app::{App, Opening, Start},
+        app::{App, Opening},
         page::Page,
         views::VIEWS,
     },
@@ -18,6 +17,7 @@ use orrery::{
 
 use crate::{
     multiples::{record, small},
+    real_host::window_on,
     ui::{Worker, open_labs},
     waiting::step_until,
 };
@@ -48,10 +48,9 @@ impl Desk {
     fn open(link: Option<Permalink>, recorded: &[Config]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         recorded.iter().for_each(|config| record(folder.path(), config));
-        let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
-        let start = Start { opening: link.map(|link| Opening::Page(Box::new(link))), ..Start::default() };
+        let opening = link.map(|link| Opening::Page(Box::new(link)));
         let builder = Harness::builder().with_size([1280.0, 800.0]);
-        Self { harness: builder.build_eframe(move |cc| App::new(cc, host, start)), _folder: folder }
+        Self { harness: window_on(builder, folder.path(), opening), _folder: folder }
     }
 
     fn page(&self) -> &Page {

@@ -2,16 +2,23 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use egui_kittest::{Harness, kittest::Queryable};
+use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
     ui::{
-        app::{App, Start},
+        app::{App, Opening, Start},
         page::Page,
     },
 };
 
 use crate::{ui::Dropped, waiting::step_until};
+
+/// A window whose host uses this folder of runs.
+pub fn window_on(builder: HarnessBuilder<App>, runs: &Path, opening: Option<Opening>) -> Harness<'static, App> {
+    let host = Box::new(DesktopHost::new(runs.to_owned(), Runs::new()));
+    let start = Start { opening, ..Start::default() };
+    builder.build_eframe(move |cc| App::new(cc, host, start))
+}
 
 pub struct Desk {
     pub harness: Harness<'static, App>,
@@ -20,9 +27,7 @@ pub struct Desk {
 impl Desk {
     /// Opens a window whose host uses this folder of runs.
     pub fn new(runs: &Path) -> Self {
-        let host = Box::new(DesktopHost::new(runs.to_owned(), Runs::new()));
-        let builder = Harness::builder().with_size([1280.0, 800.0]);
-        let mut harness = builder.build_eframe(move |cc| App::new(cc, host, Start::default()));
+        let mut harness = window_on(Harness::builder().with_size([1280.0, 800.0]), runs, None);
         (0..3).for_each(|_| harness.step());
         Self { harness }
     }

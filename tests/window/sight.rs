@@ -2,10 +2,7 @@
 //! its charts, and whether its tables are cut off, at typical window sizes. It needs no graphics adapter, and covers
 //! new views without a change.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
 
 use crossbeam::channel::bounded;
 use eframe::egui::{
@@ -45,6 +42,7 @@ use crate::{
     tessellation::{tile, unseen},
     tiles::{Tile as ViewTile, in_a_tile},
     ui::{Desktop, Worker, open_labs},
+    wait_for::wait_until,
 };
 
 /// A window size in points, and its pixels per point.
@@ -84,12 +82,10 @@ fn opened(lab: &'static Lab, ctx: &Context) -> Page {
     let mut host = DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples();
     let mut page = Page::new(lab, lab.opening_config().unwrap());
     assert!(example::show(&mut page, &mut host, ctx), "{} has no example", lab.id);
-    let began = Instant::now();
-    while page.mirror().and_then(|mirror| mirror.state.as_ref()) != Some(&RunState::Stopped) {
-        assert!(began.elapsed() < Duration::from_secs(60), "{}", lab.id);
-        std::thread::sleep(Duration::from_millis(5));
+    wait_until(lab.id, || {
         page.pump();
-    }
+        page.mirror().and_then(|mirror| mirror.state.as_ref()) == Some(&RunState::Stopped)
+    });
     page
 }
 

@@ -464,6 +464,14 @@ impl Desktop {
         self.page().run.as_ref().map_or("none", |r| r.state_label())
     }
 
+    /// Runs the command that the palette finds by this text.
+    pub fn run_command(&mut self, typed: &str) {
+        self.command(Key::P);
+        self.harness.event(egui::Event::Text(typed.into()));
+        self.steps(2);
+        self.press(Key::Enter);
+    }
+
     /// The settings of the runs that were started, in order.
     pub fn launched(&self) -> Vec<Config> {
         self.asked.launched.lock().unwrap().clone()
@@ -717,10 +725,7 @@ fn each_step_is_undone_by_its_name() {
 #[test]
 fn a_preset_is_undone_with_the_run_that_it_began() {
     let mut d = desk(Worker::Steps);
-    d.command(Key::P);
-    d.harness.event(egui::Event::Text("wide".into()));
-    d.steps(2);
-    d.press(Key::Enter);
+    d.run_command("wide");
     d.press(Key::Space);
     d.until("running", |d| d.state() == "running" && d.page().newest() > 2);
     let launched = d.asked.launched.lock().unwrap().len();
@@ -925,10 +930,7 @@ fn the_palette_finds_and_runs_an_action() {
     d.press(Key::Enter);
     assert_ne!(d.harness.state().theme().dark, dark);
     assert!(!d.shows("Dark or light"), "the palette closes");
-    d.command(Key::P);
-    d.harness.event(egui::Event::Text("wide".into()));
-    d.steps(2);
-    d.press(Key::Enter);
+    d.run_command("wide");
     assert_eq!(d.page().config.value(WIDTH).unwrap(), 128, "a preset is found too");
     assert_eq!(d.page().config.preset, "wide");
 }
@@ -1113,10 +1115,7 @@ fn the_palette_stands_still_and_finds_exports_presets_and_views() {
 #[test]
 fn an_export_is_found_by_the_palette_and_made() {
     let mut d = desk(Worker::Steps);
-    d.command(Key::P);
-    d.harness.event(egui::Event::Text("other numbers csv".into()));
-    d.steps(2);
-    d.press(Key::Enter);
+    d.run_command("other numbers csv");
     let suggested = "pretend-other-step0.csv".to_owned();
     d.until("the dialog", |d| !d.asked.picked.lock().unwrap().is_empty());
     assert_eq!(d.asked.picked.lock().unwrap()[..], [DialogKind::SaveAs { suggested }]);
@@ -1141,10 +1140,7 @@ fn the_top_bar_says_which_preset_the_run_is_of() {
         preset.accesskit_node().value().unwrap_or_default()
     };
     assert_eq!(shown(&d), "First");
-    d.command(Key::P);
-    d.harness.event(egui::Event::Text("wide".into()));
-    d.steps(2);
-    d.press(Key::Enter);
+    d.run_command("wide");
     d.until("the new run", |d| d.page().mirror().and_then(|m| m.info.as_ref()).unwrap().config.preset == "wide");
     d.press(Key::ArrowRight);
     d.until("a step", |d| d.page().newest() > 0);
@@ -1184,10 +1180,7 @@ fn a_tile_is_selected_maximised_closed_and_opened_again() {
     d.click("Menu of Other");
     d.click("Close");
     assert_eq!(d.page().tiling.in_order().len(), 1);
-    d.command(Key::P);
-    d.harness.event(egui::Event::Text("other view".into()));
-    d.steps(2);
-    d.press(Key::Enter);
+    d.run_command("other view");
     assert_eq!(d.page().tiling.in_order().len(), 2);
 }
 
@@ -1357,10 +1350,7 @@ fn a_checkpoint_that_a_preset_drops_comes_back_by_an_undo() {
     let mut d = desk(Worker::Steps);
     drop_file(&mut d, "one.pt");
     assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "one.pt");
-    d.command(Key::P);
-    d.harness.event(egui::Event::Text("wide".into()));
-    d.steps(2);
-    d.press(Key::Enter);
+    d.run_command("wide");
     d.until("the preset", |d| d.page().config.value(WIDTH).unwrap() == 128);
     assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "");
     d.steps(2);
@@ -1588,10 +1578,7 @@ fn nothing_ends_a_training_without_asking() {
     d.until("running", |d| d.page().newest() > 5);
     let copied = d.page().shared().to_text().unwrap();
     let preset = |d: &mut Desktop| {
-        d.command(Key::P);
-        d.harness.event(egui::Event::Text("wide".into()));
-        d.steps(2);
-        d.press(Key::Enter);
+        d.run_command("wide");
     };
     let replay = |d: &mut Desktop| drop_file(d, "runs-2026-11-20");
     let weights = |d: &mut Desktop| drop_file(d, "one.pt");
@@ -1851,10 +1838,7 @@ fn reduced_motion_is_chosen_in_the_menu_or_the_palette_and_kept() {
     d.steps(3);
     assert!(is_kept(&mut d));
     assert_eq!(d.harness.ctx.global_style().animation_time, 0.0);
-    d.command(Key::P);
-    d.harness.event(egui::Event::Text("reduced motion".into()));
-    d.steps(2);
-    d.press(Key::Enter);
+    d.run_command("reduced motion");
     assert!(!is_kept(&mut d));
     assert!(d.harness.ctx.global_style().animation_time > 0.0);
 }

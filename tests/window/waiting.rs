@@ -19,6 +19,11 @@ pub fn until_within<R>(
     looking_every(Duration::from_millis(20), patience, harness, what, found)
 }
 
+/// Like [`until_within`], with the patience for a model that answers.
+pub fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
+    until_within(Duration::from_secs(240), harness, what, found)
+}
+
 /// Like [`until_within`], with a pause between steps, because drawing frames slows a long training run down.
 pub fn looking_every<R>(
     pause: Duration,

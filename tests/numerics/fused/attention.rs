@@ -80,11 +80,16 @@ impl Case {
         })
     }
 
+    fn norms(&self) -> Option<[&Tensor; 2]> {
+        Some([&self.q_norm, &self.k_norm])
+    }
+
+    fn attend(&self) -> Result<Tensor> {
+        attention::attention(&self.qkv, &self.q_norm, &self.k_norm, self.spec)
+    }
+
     fn fused(&self) -> Result<Vec<Tensor>> {
-        derive(
-            &[&self.qkv, &self.q_norm, &self.k_norm],
-            &attention::attention(&self.qkv, &self.q_norm, &self.k_norm, self.spec)?,
-        )
+        derive(&[&self.qkv, &self.q_norm, &self.k_norm], &self.attend()?)
     }
 
     /// Checks the case without and with ALiBi.
@@ -102,7 +107,7 @@ impl Case {
     fn check_one(&self) -> Result<()> {
         let wanted = derive(
             &[&self.qkv, &self.q_norm, &self.k_norm],
-            &attention::reference(&self.qkv, &self.q_norm, &self.k_norm, self.spec)?.0,
+            &attention::reference(&self.qkv, self.norms(), self.spec)?.0,
         )?;
         same(&self.fused()?, &wanted, &format!("attention {:?} of {:?}", self.spec, self.qkv.dims()))
     }
@@ -113,14 +118,16 @@ fn plain_attention_equals_its_reference() -> Result<()> {
     for (b, t, heads, d) in [(1, 1, 1, 1), (3, 1, 2, 4), (1, 64, 4, 32), (2, 65, 2, 7), (1, 200, 3, 16), (8, 20, 4, 8)]
     {
         let qkv = Var::from_tensor(&random(t as u64, &[b, t, 3 * heads * d])?)?;
-        let fused = derive(&[&qkv], &attention::plain(&qkv, heads)?)?;
-        let wanted = derive(&[&qkv], &attention::plain_reference(&qkv, heads)?.0)?;
+        let spec = AttentionSpec::plain(heads * d, heads);
+        let fused = derive(&[&qkv], &attention::attend(&qkv, None, spec)?)?;
+        let wanted = derive(&[&qkv], &attention::reference(&qkv, None, spec)?.0)?;
         same(&fused, &wanted, &format!("plain attention of {:?} with {heads} heads", qkv.dims()))?;
-        let free = attention::plain(&qkv.detach(), heads)?;
+        let free = attention::attend(&qkv.detach(), None, spec)?;
         assert_eq!(bits(&free)?, bits(&fused[0])?, "without gradients");
     }
     let odd = random(1, &[1, 3, 10])?;
-    assert!(attention::plain(&odd, 2).unwrap_err().to_string().contains("2 heads"));
+    let error = attention::attend(&odd, None, AttentionSpec::plain(3, 2)).unwrap_err();
+    assert!(error.to_string().contains("2 query"), "{error}");
     Ok(())
 }
 
@@ -129,14 +136,12 @@ fn check_bare(case: &Case) -> Result<()> {
     let all = [(false, Some(1e4), false), (true, None, false), (false, None, false), (false, None, true)];
     for (normed, theta, alibi) in all {
         let spec = AttentionSpec { theta, alibi, ..case.spec };
-        let (q, k) = (&case.q_norm, &case.k_norm);
-        let (vars, found, wanted) = if normed {
-            let wanted = attention::reference(&case.qkv, q, k, spec)?.0;
-            (vec![&case.qkv, q, k], attention::attention(&case.qkv, q, k, spec)?, wanted)
-        } else {
-            let wanted = attention::reference_without_norms(&case.qkv, spec)?.0;
-            (vec![&case.qkv], attention::without_norms(&case.qkv, spec)?, wanted)
+        let (vars, norms) = match normed {
+            true => (vec![&case.qkv, &case.q_norm, &case.k_norm], case.norms()),
+            false => (vec![&case.qkv], None),
         };
+        let found = attention::attend(&case.qkv, norms, spec)?;
+        let wanted = attention::reference(&case.qkv, norms, spec)?.0;
         let what = format!("attention, norms {normed}, {spec:?} of {:?}", case.qkv.dims());
         same(&derive(&vars, &found)?, &derive(&vars, &wanted)?, &what)?;
     }
@@ -169,7 +174,8 @@ fn attention_at_the_edges() -> Result<()> {
 fn with_alibi_weights_halve_at_the_distance_of_the_slope() -> Result<()> {
     let (t, heads) = (40, 4);
     let qkv = Tensor::ones((1, t, 3 * heads * 2), DType::F32, &Device::Cpu)?;
-    let weights = host::to_f64(&attention::plain_alibi_reference(&qkv, heads)?.1)?;
+    let spec = AttentionSpec { alibi: true, ..AttentionSpec::plain(heads * 2, heads) };
+    let weights = host::to_f64(&attention::reference(&qkv, None, spec)?.1)?;
     for (h, slope) in [0.25f64, 0.0625, 0.015625, 0.00390625].into_iter().enumerate() {
         assert_eq!(attention::alibi_slopes(heads)[h], slope as f32);
         for (q, k) in [(1, 0), (39, 38), (39, 20), (39, 0)] {
@@ -188,8 +194,8 @@ fn large_scores_are_shifted_by_their_largest() -> Result<()> {
         let mut case = Case::new(2, 75, (1, 2), 8, None)?;
         case.qkv = Var::from_tensor(&(case.qkv.as_tensor().detach() * scale)?)?;
         let spec = AttentionSpec { theta: None, ..case.spec };
-        let found = attention::without_norms(&case.qkv, spec)?;
-        let wanted = attention::reference_without_norms(&case.qkv.to_dtype(DType::F64)?, spec)?.0;
+        let found = attention::attend(&case.qkv, None, spec)?;
+        let wanted = attention::reference(&case.qkv.to_dtype(DType::F64)?, None, spec)?.0;
         assert!(apart(&found, &wanted)? < 2e-4, "{}", apart(&found, &wanted)?);
     }
     Ok(())
@@ -207,7 +213,7 @@ fn gradients_of_attention_are_those_of_its_values() -> Result<()> {
                 let mut moved = at.clone();
                 moved[i] += by;
                 var.set(&Tensor::from_vec(moved, var.shape(), &Device::Cpu)?)?;
-                let y = attention::attention(&case.qkv, &case.q_norm, &case.k_norm, case.spec)?;
+                let y = case.attend()?;
                 Ok(host::to_f64(&(&y * random(99, y.dims())?)?)?.iter().sum())
             };
             let slope = (value(step)? - value(-step)?) / (2.0 * f64::from(step));
@@ -320,7 +326,7 @@ fn threads_change_no_bit() -> Result<()> {
 #[test]
 fn values_without_gradients_are_the_same_and_a_second_backward_works() -> Result<()> {
     let case = Case::new(2, 70, (2, 2), 8, Some(20))?;
-    let y = attention::attention(&case.qkv, &case.q_norm, &case.k_norm, case.spec)?;
+    let y = case.attend()?;
     let still = attention::attention(&case.qkv.detach(), &case.q_norm.detach(), &case.k_norm.detach(), case.spec)?;
     assert_eq!(bits(&y)?, bits(&still)?);
     let (first, second) = (y.sum_all()?.backward()?, y.sum_all()?.backward()?);
@@ -338,13 +344,13 @@ fn values_without_gradients_are_the_same_and_a_second_backward_works() -> Result
 #[test]
 fn other_types_and_layouts_take_the_reference_form() -> Result<()> {
     let case = Case::new(1, 20, (1, 2), 8, None)?;
-    let y = attention::attention(&case.qkv, &case.q_norm, &case.k_norm, case.spec)?;
+    let y = case.attend()?;
     let wide = |t: &Tensor| t.to_dtype(DType::F64);
     let exact = attention::attention(&wide(&case.qkv)?, &wide(&case.q_norm)?, &wide(&case.k_norm)?, case.spec)?;
     assert_eq!(exact.dtype(), DType::F64);
     assert!(apart(&y, &exact.to_dtype(DType::F32)?)? < 2e-6);
     let turned = case.qkv.transpose(1, 2)?.contiguous()?.transpose(1, 2)?;
-    assert!(apart(&attention::attention(&turned, &case.q_norm, &case.k_norm, case.spec)?, &y)? < 2e-6);
+    assert!(apart(&attention::attend(&turned, case.norms(), case.spec)?, &y)? < 2e-6);
     let (x, head, targets) = head_case(20, 8, 30, 0.3)?;
     let loss = head_cross_entropy(&x, &head, &targets)?;
     let exact = head_cross_entropy(&wide(&x)?, &wide(&head)?, &targets)?;

@@ -78,11 +78,7 @@ fn attended<'a>(x: &Tensor, mut rest: &'a [Tensor], s: LayerSpec) -> Result<(Ten
     if let Some(evolution) = s.evolution {
         qkv = evolution::reference(&qkv, next(&mut rest), next(&mut rest), evolution)?;
     }
-    let y = if let Some([q, k]) = norms {
-        attention::reference(&qkv, q, k, s.attention)?.0
-    } else {
-        attention::reference_without_norms(&qkv, s.attention)?.0
-    };
+    let y = attention::reference(&qkv, norms, s.attention)?.0;
     let w_out = next(&mut rest);
     Ok((linear_map(&y, w_out, biased.then(|| next(&mut rest)))?, rest))
 }

@@ -7,6 +7,8 @@ use std::{
     process::{Command, Output},
 };
 
+use crate::command::stderr_of;
+
 /// The `nth` call of this name that a thread makes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Call {
@@ -43,7 +45,7 @@ pub fn can_trace() -> bool {
 pub fn trace(command: &[&str], folder: &Path) -> Vec<Call> {
     let log = tempfile::NamedTempFile::new().unwrap();
     let output = strace(&["-y", "-s", "0", "-e", &format!("trace={CALLS}")], log.path(), command);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let text = String::from_utf8_lossy(&std::fs::read(log.path()).unwrap()).into_owned();
     let folder = folder.to_str().unwrap();
     let mut made: HashMap<(&str, &str), usize> = HashMap::new();

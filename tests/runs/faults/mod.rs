@@ -9,11 +9,12 @@ mod calls;
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Output,
     sync::atomic::{AtomicUsize, Ordering},
 };
 
 use super::{
+    command::{command, stderr_of},
     folders::{copy, scratch_folder},
     sweep::{SPEC, done, runs, with_spec},
 };
@@ -100,8 +101,7 @@ fn resume_args(folder: &Path) -> Vec<String> {
 }
 
 fn plain(args: &[String]) -> Output {
-    let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    p.args(args).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap()
+    command(Path::new("."), args).output().unwrap()
 }
 
 /// A sample of the calls whose start depends on `salt`, so that it differs between commands and faults; or all calls.
@@ -149,13 +149,13 @@ fn strs(args: &[String]) -> Vec<&str> {
 fn undisturbed() -> Record {
     let out = scratch_folder();
     let output = plain(&run_args(out.path()));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     record(&visible(out.path()).unwrap())
 }
 
 /// Checks the rule for the folder that a disturbed command left in `out`. Returns whether the command succeeded.
 fn check_rule(out: &Path, output: &Output, reference: &Record, what: &str) -> bool {
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = stderr_of(output);
     assert!(!said.contains("panicked"), "{what}: {said}");
     let Some(folder) = visible(out) else {
         assert!(!output.status.success(), "{what}: success without a run folder: {said}");
@@ -166,7 +166,7 @@ fn check_rule(out: &Path, output: &Output, reference: &Record, what: &str) -> bo
         return true;
     }
     let resumed = plain(&resume_args(&folder));
-    let words = String::from_utf8_lossy(&resumed.stderr);
+    let words = stderr_of(&resumed);
     assert!(resumed.status.success(), "{what}: {said}\nresume: {words}");
     assert_eq!(&record(&folder), reference, "{what}: {said}\nresume: {words}");
     false
@@ -263,7 +263,7 @@ fn an_export_in_which_a_call_fails_writes_the_whole_file_or_none() {
         let scratch = tempfile::tempdir_in(out.path()).unwrap();
         let file = scratch.path().join("a.csv");
         let output = with_fault(&strs(&export(&file)), call, error_of(call));
-        let said = String::from_utf8_lossy(&output.stderr);
+        let said = stderr_of(&output);
         assert!(!said.contains("panicked"), "{call:?}: {said}");
         match fs::read(&file) {
             Ok(written) => assert!(written == expected, "{call:?}: half a file: {said}"),
@@ -287,7 +287,7 @@ fn a_sweep_says_that_its_file_system_has_no_locks() {
     done(here, &["sweep", "rates.toml", "--on", "print"]);
     let folder = here.join("sweeps/rates").display().to_string();
     let output = with_each_failing(&["sweep", &folder, "--task", "0"], "flock", "ENOLCK");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = stderr_of(&output);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("as its file system has no locks") && said.contains("p1-s7.lock"), "{said}");
     assert_eq!(runs(here).len(), 1);
@@ -303,7 +303,7 @@ fn a_resume_says_that_its_file_system_has_no_locks() {
     let mut args = resume_args(&visible(out.path()).unwrap());
     args.extend(["--steps", "6"].map(str::to_owned));
     let output = with_each_failing(&strs(&args), "flock", "ENOLCK");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = stderr_of(&output);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("as its file system has no locks") && said.contains("writes this run"), "{said}");
 }

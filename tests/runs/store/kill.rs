@@ -99,6 +99,13 @@ fn begin(out: &Path) -> (Toy, Writer) {
     (Toy::new(), writer)
 }
 
+/// The folder of a run that was killed after this step.
+fn killed_at(step: u64, out: &Path) -> PathBuf {
+    let (mut toy, mut writer) = begin(out);
+    train(&mut toy, &mut writer, step);
+    writer.folder().unwrap()
+}
+
 fn resume(folder: &Path) -> (Toy, Writer) {
     let loaded = checkpoint::load(folder, &Device::Cpu).unwrap();
     let from = loaded.as_ref().map(|l| &l.checkpoint);
@@ -120,8 +127,7 @@ fn numbers(folder: &Path) -> (String, String, Vec<Event>) {
 }
 
 fn never_stopped(out: &Path) -> (String, String, Vec<Event>) {
-    let (toy, writer) = begin(out);
-    let (mut toy, mut writer) = (toy, writer);
+    let (mut toy, mut writer) = begin(out);
     train(&mut toy, &mut writer, 1);
     let folder = writer.folder().unwrap();
     finish(toy, writer);
@@ -134,10 +140,7 @@ fn cut_at_any_byte_beyond_the_checkpoint_and_resumed() {
     let reference = never_stopped(&out.path().join("reference"));
     let mut draws = ChaCha8Rng::seed_from_u64(1);
     for stop in 1..=STEPS {
-        let (mut toy, mut writer) = begin(&out.path().join("killed"));
-        train(&mut toy, &mut writer, stop);
-        let folder = writer.folder().unwrap();
-        drop(writer);
+        let folder = killed_at(stop, &out.path().join("killed"));
         // after a power failure, a log may end anywhere after the part that was synced
         let at = checkpoint::load(&folder, &Device::Cpu).unwrap();
         let kept = at.as_ref().map_or(Lengths::default(), |l| l.checkpoint.lengths);
@@ -159,10 +162,7 @@ fn cut_at_any_byte_beyond_the_checkpoint_and_resumed() {
 #[test]
 fn superseded_lines_are_moved_aside_on_resume_and_not_lost() {
     let out = scratch_folder();
-    let (mut toy, mut writer) = begin(out.path());
-    train(&mut toy, &mut writer, 11);
-    let folder = writer.folder().unwrap();
-    drop(writer);
+    let folder = killed_at(11, out.path());
     let before = fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
     let (_, writer) = resume(&folder);
     drop(writer);
@@ -180,14 +180,11 @@ fn superseded_lines_are_moved_aside_on_resume_and_not_lost() {
 #[test]
 fn answers_about_steps_that_training_does_not_make_again_stay() {
     let out = scratch_folder();
-    let (mut toy, mut writer) = begin(out.path());
     let answer = |step: u64, request: u64| {
         let payload = super::folder::residual(&[step as f64, 1.0]);
         sample(step, Residual::CHANNEL, Some(request), payload)
     };
-    train(&mut toy, &mut writer, EVERY);
-    let folder = writer.folder().unwrap();
-    drop(writer);
+    let folder = killed_at(EVERY, out.path());
     let lines = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     let before = lines("samples.jsonl");
 
@@ -240,10 +237,7 @@ fn a_change_of_a_setting_that_is_not_made_again_is_said() {
 fn a_damaged_newest_checkpoint_costs_steps_not_the_run() {
     let out = scratch_folder();
     let reference = never_stopped(&out.path().join("reference"));
-    let (mut toy, mut writer) = begin(&out.path().join("killed"));
-    train(&mut toy, &mut writer, 14);
-    let folder = writer.folder().unwrap();
-    drop(writer);
+    let folder = killed_at(14, &out.path().join("killed"));
     let newest = checkpoint::latest(&folder).unwrap();
     fs::write(newest.join("frozen.safetensors"), "torn").unwrap();
     let (toy, writer) = resume(&folder);
@@ -258,10 +252,7 @@ fn a_damaged_newest_checkpoint_costs_steps_not_the_run() {
 fn a_damaged_second_checkpoint_of_a_step_is_no_loss_of_lines() {
     let out = scratch_folder();
     let reference = never_stopped(&out.path().join("reference"));
-    let (mut toy, mut writer) = begin(&out.path().join("stopped"));
-    train(&mut toy, &mut writer, 12);
-    let folder = writer.folder().unwrap();
-    drop(writer);
+    let folder = killed_at(12, &out.path().join("stopped"));
     let first = checkpoint::latest(&folder).unwrap();
     let (toy, mut writer) = resume(&folder);
     writer.event(&Event::Notice { level: Level::Info, text: "a long sentence. ".repeat(30) }).unwrap();
@@ -280,10 +271,7 @@ fn a_damaged_second_checkpoint_of_a_step_is_no_loss_of_lines() {
 #[test]
 fn a_run_resumes_only_before_lost_lines() {
     let out = scratch_folder();
-    let (mut toy, mut writer) = begin(out.path());
-    train(&mut toy, &mut writer, 13);
-    let folder = writer.folder().unwrap();
-    drop(writer);
+    let folder = killed_at(13, out.path());
     let log = folder.join("metrics.jsonl");
     let text = fs::read_to_string(&log).unwrap();
     let lines = |n: usize| text.split_inclusive('\n').take(n).collect::<String>();

@@ -15,7 +15,7 @@ use orrery::{
 };
 
 use crate::{
-    recorded::{bare_sample, bdh_dynamics as recorded, characters},
+    recorded::{bare_sample, bdh_dynamics as recorded, characters, twins_info, variant},
     tiles::{Tile, click, questions, rect_of, sized},
 };
 
@@ -28,20 +28,12 @@ fn run(sampled: bool) -> Mirror {
     mirror.apply(Event::Started(Arc::new(RunInfo {
         lab: "bdh_physics".into(),
         config: Config::defaults("bdh_physics", &knobs()),
-        variants: vec![VariantInfo {
-            id: "bdh".into(),
-            label: "BDH".into(),
-            group: "bdh".into(),
-            seed: 1,
-            params: 9000,
-        }],
+        variants: vec![VariantInfo { label: "BDH".into(), params: 9000, ..variant("bdh") }],
         total_steps: 100,
-        device: "cpu".into(),
-        threads: 1,
         corpus: "harbour (generated), characters".into(),
         vocab: 40,
         tokens_per_step: 512,
-        ..RunInfo::default()
+        ..twins_info()
     })));
     mirror.apply(Event::State(RunState::Paused));
     if sampled {

@@ -1,20 +1,13 @@
 //! Tests the lab with the real application and a model that trains.
 
-use std::time::Duration;
-
 use eframe::egui::Key;
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    cli::{host::DesktopHost, runs::Runs},
     telemetry::{Measurement, measurements::BdhDynamicsWeights},
-    ui::app::{App, Opening, Start},
+    ui::app::{App, Opening},
 };
 
-use crate::{config_with::config_with, waiting::until_within};
-
-fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
-    until_within(Duration::from_secs(120), harness, what, found)
-}
+use crate::{config_with::config_with, real_host::window_on, waiting::until};
 
 fn weights_step(app: &App) -> Option<u64> {
     let mirror = &app.page()?.run.as_ref()?.mirror;
@@ -29,10 +22,8 @@ fn the_lab_opens_on_first_weights_and_learns_under_the_rules() {
     let settings = [("train.steps", steps.as_str()), ("probe.bdh_dynamics_every", "6"), ("run.eval_windows", "1")];
     let config = config_with("bdh_physics", None, &settings);
     let folder = tempfile::tempdir().unwrap();
-    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
-    let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
     let builder = Harness::builder().with_size([1280.0, 800.0]);
-    let mut harness = builder.build_eframe(move |cc| App::new(cc, host, start));
+    let mut harness = window_on(builder, folder.path(), Some(Opening::Config(config)));
     assert_eq!(until(&mut harness, "first weights", weights_step), 0);
     harness.get_by_label_contains("rounds, executed");
     harness.key_press(Key::Space);

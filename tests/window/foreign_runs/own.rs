@@ -4,7 +4,6 @@
 use std::{
     fs::{self, File},
     path::Path,
-    time::{Duration, Instant},
 };
 
 use eframe::egui::accesskit::Role;
@@ -21,6 +20,7 @@ use super::{Desk, ask};
 use crate::{
     foreign_run::ForeignRun,
     left_runs::{STEPS, interrupted},
+    wait_for::wait_until,
 };
 
 /// A run in `out` that allows these questions, and the lock by which a process holds the folder that it trains in.
@@ -121,11 +121,7 @@ fn a_command_to_train_is_refused_in_words() {
     let mut host = DesktopHost::new(out.path().to_owned(), Runs::new());
     let handle = host.open_run(run.folder.clone());
     handle.send(Command::Run).unwrap();
-    let begun = Instant::now();
     let is_refusal =
         |event: &Event| matches!(event, Event::Notice { text, .. } if text.contains("another process trains this run"));
-    while !handle.inbox.take().iter().any(is_refusal) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the command was dropped without a word");
-        std::thread::sleep(Duration::from_millis(3));
-    }
+    wait_until("the command was dropped without a word", || handle.inbox.take().iter().any(is_refusal));
 }

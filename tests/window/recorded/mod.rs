@@ -100,6 +100,11 @@ fn info(variants: &[(&str, &str, &str, u64, usize)]) -> RunInfo {
     }
 }
 
+/// A model that is known by one name.
+pub fn variant(name: &str) -> VariantInfo {
+    VariantInfo { id: name.into(), label: name.into(), group: name.into(), seed: 1, params: 9 }
+}
+
 /// The description of [`twins`].
 pub fn twins_info() -> RunInfo {
     info(&[
