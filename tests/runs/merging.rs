@@ -227,7 +227,7 @@ fn the_merge_story_trains_merges_and_reports_every_loss() -> Outcome {
             m["writes"].as_array().ok_or("no writes")?.iter().filter_map(serde_json::Value::as_str).collect();
         assert!(writes.len() == 6 && writes.iter().all(|text| !text.is_empty()), "{writes:?}");
         assert!(m["translations"].is_object(), "{m}");
-        assert!(std::path::Path::new(m["file"].as_str().ok_or("no file")?).is_file());
+        assert!(folder.path().join(m["file"].as_str().ok_or("no file")?).is_file());
     }
     assert!(words.contains("held-out loss (nats) on") && words.contains("merged, 128 neurons"), "{words}");
     // the texts' prompts are followed by a sentence that occurs in no text, marked as each language for translation
