@@ -147,6 +147,11 @@ impl Format {
         self.parts().1(graph)
     }
 
+    /// Returns what a file in this format does not hold of the graph, a phrase each; only a table of edges lacks anything.
+    pub fn left_out(self, graph: &GraphFile) -> Vec<String> {
+        if self == Self::Csv { edge_table::left_out(graph) } else { vec![] }
+    }
+
     /// Reads a graph from the text of a file in this format; the error names the line.
     pub fn read(self, text: &str) -> Result<GraphFile, GraphFileError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -162,6 +167,11 @@ impl GraphFile {
         let mut pairs = HashSet::new();
         let ends = |e: &FileEdge| if self.directed || e.from < e.to { (e.from, e.to) } else { (e.to, e.from) };
         self.edges.iter().any(|e| !pairs.insert(ends(e)) || value(&e.values, "key").is_some())
+    }
+
+    /// The number of nodes that have edges.
+    pub fn linked_nodes(&self) -> usize {
+        self.edges.iter().flat_map(|e| [e.from, e.to]).collect::<HashSet<_>>().len()
     }
 }
 

@@ -11,6 +11,7 @@ use super::{
     AttributeValue, Edges, FileNode, GraphFile, GraphFileError, LONGEST_NAME, Nodes, PendingEdge, add_value,
     check_count, number, short, value,
 };
+use crate::config::counted;
 
 /// Columns of a line.
 const MAX_COLUMNS: usize = 1024;
@@ -19,8 +20,7 @@ pub fn write(graph: &GraphFile) -> String {
     let id = |i: usize| graph.nodes.get(i).map_or("", |n| n.id.as_str());
     let mut seen = HashSet::new();
     let names = graph.edges.iter().flat_map(|e| &e.values).map(|(name, _)| name.as_str());
-    // a second column of these names would be taken for the first
-    let names: Vec<&str> = names.filter(|name| Column::from_header(name).is_none() && seen.insert(*name)).collect();
+    let names: Vec<&str> = names.filter(|name| has_own_column(name) && seen.insert(*name)).collect();
     // A reader would trim a bare name, skip a line of empty ones, or take one for a comment: then every name is quoted.
     let is_plain = |text: &str| !text.is_empty() && text.trim() == text && !text.contains([';', '\t', '#']);
     let plain = graph.nodes.iter().all(|n| is_plain(&n.id)) && names.iter().all(|n| is_plain(n));
@@ -28,16 +28,48 @@ pub fn write(graph: &GraphFile) -> String {
     let mut rows = WriterBuilder::new().quote_style(style).from_writer(vec![]);
     // the first three are unquoted, since the header could not be recognised otherwise
     let mut out = String::from("source,target,weight");
+    if !graph.directed {
+        out.push_str(",type");
+    }
     names.iter().for_each(|name| out.push_str(&format!(",\"{}\"", name.replace('"', "\"\""))));
     out.push('\n');
     for e in &graph.edges {
         let weight = if e.is_unweighted { String::new() } else { e.weight.to_string() };
         let mut row = vec![id(e.from).to_owned(), id(e.to).to_owned(), weight];
+        row.extend((!graph.directed).then(|| "Undirected".to_owned()));
         row.extend(names.iter().map(|name| value(&e.values, name).map_or(String::new(), |v| v.to_string())));
         let written = rows.write_record(&row);
         debug_assert!(written.is_ok(), "writing into memory failed: {written:?}");
     }
     out + &String::from_utf8(rows.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+/// False for an edge's value that is not written, because a second column of its name would be taken for the first.
+fn has_own_column(name: &str) -> bool {
+    Column::from_header(name).is_none()
+}
+
+/// What a table of edges does not hold of a graph: "2 nodes without edges", "positions of nodes", "`age` of nodes".
+pub fn left_out(graph: &GraphFile) -> Vec<String> {
+    let nodes = &graph.nodes;
+    let isolated = nodes.len().saturating_sub(graph.linked_nodes());
+    let mut seen = HashSet::new();
+    let of_nodes = nodes.iter().flat_map(|n| &n.values).map(|(name, _)| (name, "nodes"));
+    let of_edges = graph.edges.iter().flat_map(|e| &e.values).map(|(name, _)| (name, "edges"));
+    let of_edges = of_edges.filter(|(name, _)| !has_own_column(name));
+    let of_graph = graph.values.iter().map(|(name, _)| (name, "the graph"));
+    let named = of_nodes.chain(of_edges).chain(of_graph).filter(|value| seen.insert(*value));
+    let named = named.map(|(name, owner)| format!("`{}` of {owner}", short(name)));
+    let parts = [
+        (isolated > 0, format!("{} without edges", counted(isolated, "node"))),
+        (nodes.iter().any(|n| n.name() != n.id), "labels of nodes".to_owned()),
+        (nodes.iter().any(|n| n.position.is_some()), "positions of nodes".to_owned()),
+        (nodes.iter().any(|n| n.colour.is_some()), "colours of nodes".to_owned()),
+        (nodes.iter().any(|n| n.size.is_some()), "sizes of nodes".to_owned()),
+        (!graph.title.is_empty(), "the title".to_owned()),
+    ];
+    let parts = parts.into_iter().filter(|(is_lost, _)| *is_lost).map(|(_, part)| part);
+    parts.chain(named).collect()
 }
 
 /// The meaning of a column, as the header names it.
@@ -108,8 +140,8 @@ fn edge(fields: &[Field], columns: &[Column], line: usize) -> Result<(PendingEdg
     for (field, column) in fields.iter().zip(columns) {
         let is_given = field.quoted || !field.text.trim().is_empty();
         match column {
-            Column::Source => from = Some(field.text.clone()),
-            Column::Target => to = Some(field.text.clone()),
+            Column::Source if is_given => from = Some(field.text.clone()),
+            Column::Target if is_given => to = Some(field.text.clone()),
             Column::Weight if !field.text.trim().is_empty() => weight = Some(number(&field.text, "the weight", line)?),
             Column::Direction if is_given => {
                 directed = Some(match field.text.trim().to_lowercase().as_str() {
@@ -128,7 +160,7 @@ fn edge(fields: &[Field], columns: &[Column], line: usize) -> Result<(PendingEdg
                 };
                 add_value(&mut values, name, value, line)?;
             }
-            Column::Weight | Column::Direction | Column::Value(_) => {}
+            _ => {}
         }
     }
     let (Some(from), Some(to)) = (from, to) else {

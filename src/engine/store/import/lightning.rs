@@ -22,23 +22,41 @@ const MAX_ROW: u64 = MAX_HEAD + (64 << 10);
 /// The largest number of columns of a table, far more than the channels that are read.
 const MAX_COLUMNS: usize = 1 << 16;
 
+/// The names of a table's columns, in its first row.
+pub(super) fn columns(table: impl Read) -> io::Result<Vec<String>> {
+    column_names(&mut reader(table))
+}
+
+fn reader<R: Read>(table: R) -> csv::Reader<R> {
+    csv::ReaderBuilder::new().flexible(true).from_reader(table)
+}
+
+fn column_names(table: &mut csv::Reader<impl Read>) -> io::Result<Vec<String>> {
+    let columns = table.byte_headers().map_err(io::Error::from)?;
+    Ok(columns.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+}
+
 /// Reads the table `name` into a run. Errors: the system refuses, there is no column of steps, or there are more
 /// numbers than are read.
 pub(super) fn read(mut file: File, name: &str, run: usize, logged: &mut Logged) -> Result<(), ReadError> {
     let length = file.metadata()?.len();
+    ensure!(length > 0, ReadError::Other("it is empty".to_owned()));
     let is_whole = length <= MAX_TABLE && ends_with_line(&mut file)?;
     let head = BufReader::new(&mut file).take(MAX_HEAD + 1).skip_until(b'\n')?;
     ensure!(head as u64 <= MAX_HEAD, ReadError::Other("its first line is longer than 1 MiB".to_owned()));
     file.seek(SeekFrom::Start(0))?;
     // the inner limit begins again with every row
-    let mut table = csv::ReaderBuilder::new().flexible(true).from_reader(file.take(MAX_TABLE).take(MAX_ROW));
-    let columns = table.byte_headers().map_err(io::Error::from)?;
+    let mut table = reader(file.take(MAX_TABLE).take(MAX_ROW));
+    let columns = column_names(&mut table)?;
     if columns.len() > MAX_COLUMNS {
         return Err(ReadError::Other(format!("it has {} columns, and at most {MAX_COLUMNS} are read", columns.len())));
     }
-    let columns: Vec<String> = columns.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
     let step_column = columns.iter().position(|name| name == "step");
-    let step_column = step_column.ok_or_else(|| ReadError::Other("it has no column `step`".to_owned()))?;
+    let step_column = step_column.ok_or_else(|| {
+        ReadError::Other(
+            "it has no column `step`: its first line should name the columns, separated by commas".to_owned(),
+        )
+    })?;
     let mut rows = Rows { table, has_long_row: false };
     let (mut row, mut next) = (csv::ByteRecord::new(), csv::ByteRecord::new());
     let mut has_row = rows.read(&mut row)?;

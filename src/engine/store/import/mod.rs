@@ -45,6 +45,10 @@ const MAX_DEPTH: usize = 4;
 const MAX_SETTINGS: u64 = 256 << 10;
 /// The limit of a record, or of a row of a database, in bytes; a record of numbers has some kilobytes.
 const MAX_RECORD: u64 = 64 << 20;
+/// The bytes of a file's beginning, by which its tool is told; the column names of a table are not longer than this.
+const MAX_BEGINNING: u64 = 64 << 10;
+/// The column that the tables of `orrery export` have and those of other tools lack.
+const VARIANT: &str = "variant";
 /// The memory that reading a record takes, in multiples of its length: a growing buffer, and the texts parsed from it.
 const RECORD_GROWTH: u64 = 6;
 
@@ -122,22 +126,24 @@ impl Tool {
     /// Returns true if the beginning of an opened file has the format of this tool.
     fn begins(self, file: File) -> bool {
         let mut head = vec![];
-        // the column names of a table are not longer than this
-        let read = file.take(64 << 10).read_to_end(&mut head);
+        let read = file.take(MAX_BEGINNING).read_to_end(&mut head);
         read.is_ok()
             && match self {
                 // a name is enough: a file that was just begun is empty
                 Self::TensorBoard => true,
                 Self::Wandb => head.starts_with(&wandb::MAGIC),
                 Self::Trackio => head.starts_with(sqlite::MAGIC),
-                Self::Lightning => {
-                    let line = head.split(|b| *b == b'\n').next().unwrap_or_default().trim_ascii_end();
-                    let has = |name: &[u8]| line.split(|b| *b == b',').any(|column| column == name);
-                    // the tables that `orrery export` writes have variants
-                    has(b"step") && !has(b"variant")
-                }
+                Self::Lightning => lightning::columns(head.as_slice()).is_ok_and(|columns| {
+                    let has = |name: &str| columns.iter().any(|column| column == name);
+                    has("step") && !has(VARIANT)
+                }),
             }
     }
+}
+
+/// True for a table that is not of `orrery export`, so that it is Lightning's, or refused as one of its name.
+fn is_foreign_table(file: File) -> bool {
+    !lightning::columns(file.take(MAX_BEGINNING)).is_ok_and(|columns| columns.iter().any(|column| column == VARIANT))
 }
 
 /// The reason why a log could not be read.
@@ -185,40 +191,62 @@ pub fn is_log(path: &Path) -> bool {
 }
 
 impl Source {
-    /// Finds the logs of another tool at a path; `None` where there are none, and for a run folder.
+    /// Finds the logs of another tool at a path; `None` where there are none, and for a run folder. A table by Lightning's name
+    /// is found alone also without steps: to read it is an error that says so.
     ///
     /// # Errors
     /// If a folder with logs holds more than is looked through.
     pub fn find(path: &Path) -> Result<Option<Self>, StoreError> {
         if path.is_file() {
-            if !is_log(path) {
-                return Ok(None);
-            }
-            let name = path.file_name().unwrap_or_default();
-            let tool = Tool::named(&name.to_string_lossy());
-            return Ok(tool.map(|tool| Self {
-                path: path.to_owned(),
-                tool,
-                folder: files::folder_of(path).to_owned(),
-                files: vec![PathBuf::from(name)],
-                notices: vec![],
-            }));
+            return Ok(Self::find_file(path));
         }
         if !path.is_dir() || is_run(path) {
             return Ok(None);
         }
-        let mut search = Search { root: path, entries: 0, found: vec![] };
+        let mut search = Search { root: path, entries: 0, found: vec![], other_tables: vec![] };
         search.search_folder(Path::new(""), 0)?;
+        let (mut tables, mut notices) = (std::mem::take(&mut search.other_tables), vec![]);
+        tables.sort();
+        if search.found.is_empty() {
+            // the first is refused with the reason
+            search.found.extend(tables.into_iter().take(1).map(|table| (Tool::Lightning, table)));
+        } else if let Some(first) = tables.first() {
+            let (tables, first) = (counted(tables.len(), "table"), first.display());
+            notices.push(format!("{tables} without a column `step` not read (the first: {first})"));
+        }
         search.found.sort();
         let Some(tool) = search.found.iter().map(|(tool, _)| *tool).min() else { return Ok(None) };
         let (files, others): (Vec<_>, Vec<_>) = search.found.into_iter().partition(|(of, _)| *of == tool);
-        let mut notices = vec![];
         if let Some((other, _)) = others.first() {
             notices
                 .push(format!("{} files of {other} beside it are not read: name one of them to read it", others.len()));
         }
         let files = files.into_iter().map(|(_, file)| file).collect();
         Ok(Some(Self { path: path.to_owned(), tool, folder: path.to_owned(), files, notices }))
+    }
+
+    /// The log that is this file. If nothing else is read of its folder, it is what that folder holds, which is the same run; a
+    /// database is named by itself.
+    fn find_file(path: &Path) -> Option<Self> {
+        let name = path.file_name().unwrap_or_default();
+        let tool = Tool::named(&name.to_string_lossy())?;
+        let is_table = tool == Tool::Lightning && files::open(path).is_ok_and(is_foreign_table);
+        if !is_table && !is_log(path) {
+            return None;
+        }
+        let of_folder = path.canonicalize().ok().filter(|_| tool != Tool::Trackio).and_then(|whole| {
+            let source = Self::find(files::folder_of(&whole)).ok().flatten()?;
+            let is_only = matches!(source.files.as_slice(), [only] if source.folder.join(only) == whole);
+            is_only.then_some(source)
+        });
+        let of_file = || Self {
+            path: path.to_owned(),
+            tool,
+            folder: files::folder_of(path).to_owned(),
+            files: vec![PathBuf::from(name)],
+            notices: vec![],
+        };
+        Some(of_folder.unwrap_or_else(of_file))
     }
 
     /// Opens a file of it.
@@ -310,6 +338,8 @@ struct Search<'a> {
     root: &'a Path,
     entries: usize,
     found: Vec<(Tool, PathBuf)>,
+    /// Tables that have Lightning's name and no steps.
+    other_tables: Vec<PathBuf>,
 }
 
 impl Search<'_> {
@@ -340,10 +370,11 @@ impl Search<'_> {
             let path = below.join(entry.file_name());
             match entry.file_type() {
                 Ok(kind) if kind.is_file() => {
-                    let tool = Tool::named(&name);
-                    let begins = |tool: &Tool| open_inside(self.root, &path).is_ok_and(|file| tool.begins(file));
-                    if let Some(tool) = tool.filter(begins) {
-                        self.found.push((tool, path));
+                    let is = |holds: &dyn Fn(File) -> bool| open_inside(self.root, &path).is_ok_and(holds);
+                    match Tool::named(&name) {
+                        Some(tool) if is(&|file| tool.begins(file)) => self.found.push((tool, path)),
+                        Some(Tool::Lightning) if is(&is_foreign_table) => self.other_tables.push(path),
+                        _ => {}
                     }
                 }
                 Ok(kind) if kind.is_dir() && depth < MAX_DEPTH && !name.starts_with('.') && !is_run(&entry.path()) => {

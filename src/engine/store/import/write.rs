@@ -91,7 +91,7 @@ impl ImportRecord {
 
 impl Origin {
     fn new(source: &Source) -> Result<Self, StoreError> {
-        let path = std::path::absolute(&source.path).at("find", &source.path)?;
+        let path = source.path.canonicalize().at("find", &source.path)?;
         let mut files = vec![];
         for file in &source.files {
             let name = name_of(file);
@@ -111,7 +111,7 @@ impl Origin {
         })
     }
 
-    /// The name of the run folder: the same for the same path.
+    /// The name of the run folder: the same for the same place, however its path is written.
     fn folder_name(&self, source: &Source) -> String {
         let hash = sha256(&self.source);
         safe_name(&format!(
@@ -126,7 +126,7 @@ impl Origin {
 impl Source {
     /// The last part of its path, of a file without its ending.
     fn title(&self) -> String {
-        let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         let last = if self.path.is_file() { path.file_stem() } else { path.file_name() };
         let last = last.unwrap_or_default().to_string_lossy().into_owned();
         // an event file's name is a time and a machine's, a table's is always the same
