@@ -38,6 +38,7 @@ class Flat(NamedTuple):
 
     shape: tuple[int, ...]
     data: array.array[float]
+    dtype = "float64"
 
 
 #: A private copy of an array.

@@ -287,7 +287,7 @@ class Run(Measurements):
         budget: int = 1 << 30,
         names: Iterable[str] | None = None,
     ) -> bool:
-        """A snapshot of a model's weights (a module, or a dict of arrays by name); False if it is left out.
+        """A snapshot of a model's weights (a module, or a dict of arrays or lists by name); False if it is left out.
 
         All snapshots together stay within `budget` bytes: those that lie closest in time are removed, the first and the
         last stay. `names` are patterns such as `*.attn.*`.

@@ -115,17 +115,18 @@ class Snapshots:
             name = str(name)
             if patterns is not None and not any(fnmatch.fnmatchcase(name, p) for p in patterns):
                 continue
-            if not hasattr(value, "dtype"):
-                continue
-            dtype = TYPES.get(str(value.dtype).rpartition(".")[2])
-            if dtype is None:
-                text = f"weights of type {value.dtype} are not kept (`{name}`)"
-                self.run.notices.once(f"dtype {value.dtype}", text)
-                continue
             try:
+                if not hasattr(value, "dtype") and arrays.is_array(value):
+                    value = arrays.copy(value, name)
+                kind = str(getattr(value, "dtype", type(value).__name__))
+                dtype = TYPES.get(kind.rpartition(".")[2])
+                if dtype is None:
+                    self.run.notices.once(f"dtype {kind}", f"weights of type {kind} are not kept (`{name}`)")
+                    continue
                 copied, size = copy(value, dtype)
             except Exception as e:
-                self.run.notices.once(f"weight {name}", f"the weight `{name}` is not kept: {type(e).__name__}: {e}")
+                why = str(e) if isinstance(e, Refused) else f"{type(e).__name__}: {e}"
+                self.run.notices.once(f"weight {name}", f"the weight `{name}` is not kept: {why}")
                 continue
             yield Tensor(f"{VARIANT}/{name}", dtype, tuple(int(n) for n in value.shape), size, copied)
 
@@ -149,6 +150,8 @@ def copy(value: Any, dtype: str) -> tuple[Any, int]:
         copied = value.detach().to("cpu", copy=True).contiguous()
         copied.data_ptr()  # an error here, not in the writer, for what has no bytes of its own: sparse, meta
         return copied, copied.numel() * copied.element_size()
+    if isinstance(value, arrays.Flat):
+        return value.data, len(value.data) * value.data.itemsize
     numpy = arrays.numpy_of(value)
     copied = numpy.array(value, order="C", copy=True)
     if dtype == "BF16":

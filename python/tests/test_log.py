@@ -325,6 +325,20 @@ def test_weights_that_do_not_fit_are_refused(begin, capfd):
     assert "do not fit twice" in said and "complex64" in said
 
 
+def test_weights_may_be_nested_lists_and_what_is_not_kept_is_said_once(begin, capfd):
+    run = begin()
+    for step in range(2):
+        run.log_weights({"a": [[1, 2], [3, 4.5]], "r": [[1, 2], [3]], "lr": 0.1, "none": None}, step)
+        assert run.flush()
+    folder = run.read()
+    from strict import tensors
+
+    found = tensors(folder.path / "snapshots" / "step-00000001.safetensors")
+    assert found == {"model/a": ("F64", [2, 2], struct.pack("<4d", 1, 2, 3, 4.5))}
+    said = capfd.readouterr().err
+    assert all(said.count(part) == 1 for part in ("`r` is not kept: `r` is ragged", "type float ", "type NoneType ")), said
+
+
 def test_threads_lose_nothing_and_tear_nothing(begin):
     run = begin()
 
