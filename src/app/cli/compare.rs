@@ -11,20 +11,23 @@ use crate::{
     experiments::{
         run_table::{Difference, differences},
         run_terms::{LossTokens, RunTerms, TRAIN_LOSS, incomparable_losses, is_loss_key},
-        series::{self, NumberSeries},
+        series::{self, NumberSeries, RunNumbers},
     },
-    labs::headline::{Headline, common},
+    labs::headline::{Headline, common, split_key},
     ui::{
         comparison::{ComparedLine, ComparedRuns, Comparison},
         multiples::{ReplayedRuns, shared_views},
+        widgets::truncated::without_middle,
     },
 };
-use tables::Numbers;
+use tables::{Numbers, TextTable};
 
 /// The maximum number of lines in one figure; more cannot be told apart.
 const MAX_RUNS: usize = 30;
 /// The maximum number of figures that are written; another program may log thousands of channels.
 const MAX_FIGURES: usize = 200;
+/// The longest name of a run that is made of its settings, and the widest text on the terminal, in characters.
+const MAX_LABEL_CHARS: usize = 48;
 
 #[derive(Args)]
 pub struct CompareArgs {
@@ -72,7 +75,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
             notice!("warning: {} is given more than once, and counts each time", run.display());
         }
     }
-    let runs: Vec<ComparedRun> = args.runs.iter().map(|folder| read(folder)).collect::<Result<_, _>>()?;
+    let runs = read_all(&args.runs)?;
     runs.iter().for_each(|run| damage::report_problems(&run.row));
     let rows: Vec<&RunRow> = runs.iter().map(|r| &r.row).collect();
     let differing = differences(&rows);
@@ -82,7 +85,8 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     for (title, table, legend) in
         [("settings that differ", &settings, None), ("headline numbers", &numbers.text(), numbers.legend())]
     {
-        let lines: Vec<String> = fit_columns(table).into_iter().chain(legend).collect();
+        let shown = if output::is_terminal() { without_long_texts(table) } else { table.clone() };
+        let lines: Vec<String> = fit_columns(&shown).into_iter().chain(legend).collect();
         print_line!("{title}\n{}\n", lines.join("\n"))?;
     }
     if let Some(note) = loss_note(&rows, &names) {
@@ -117,23 +121,43 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     print_line!("{}", path_label(out))
 }
 
+/// A table for a terminal: a long text, counted on one line as it is printed, lacks its middle, because runs may differ at its
+/// end.
+fn without_long_texts(table: &TextTable) -> TextTable {
+    table.iter().map(|row| row.iter().map(|cell| without_middle(&one_line(cell), MAX_LABEL_CHARS)).collect()).collect()
+}
+
+/// Reads runs so that a key names the same number in all of them.
+fn read_all<P: AsRef<Path>>(folders: &[P]) -> Result<Vec<ComparedRun>, Failure> {
+    let mut runs: Vec<ComparedRun> = folders.iter().map(|f| read(f.as_ref())).collect::<Result<_, _>>()?;
+    let known: Vec<&Lab> = runs.iter().filter_map(|run| labs::find(&run.row.lab)).collect();
+    let is_declared = |key: &str| {
+        [TRAIN_LOSS, common::LOSS.id].contains(&split_key(key).0) || known.iter().any(|lab| lab.headline(key).is_some())
+    };
+    for run in &mut runs {
+        let is_foreign = run.row.lab == FOREIGN;
+        for number in &mut run.series {
+            number.key = match number.key.as_str() {
+                channels::LOSS_TRAIN => TRAIN_LOSS.to_owned(),
+                channels::LOSS_HELD_OUT => common::LOSS.id.to_owned(),
+                // another program may log a number under this name, which is then another number
+                key if is_foreign && is_declared(key) => format!("logged {key}"),
+                _ => continue,
+            };
+        }
+        run.series.sort_by(|a, b| a.key.cmp(&b.key));
+    }
+    Ok(runs)
+}
+
 fn read(folder: &Path) -> Result<ComparedRun, Failure> {
     let row = run_rows::row_of(folder).map_err(Failure::wrong)?;
     let read = match row.lab.as_str() {
         FOREIGN => series::read(folder, |_| true),
         _ => series::read(folder, |channel| channel == channels::LOSS_TRAIN),
     };
-    let read = read.map_err(Failure::wrong)?;
-    let (mut series, times) = (read.numbers, read.times);
-    for (channel, key) in [(channels::LOSS_TRAIN, TRAIN_LOSS), (channels::LOSS_HELD_OUT, common::LOSS.id)] {
-        // another program may log a number under this name too
-        let is_taken = series.iter().any(|number| number.key == key);
-        for number in series.iter_mut().filter(|number| number.key == channel && !is_taken) {
-            key.clone_into(&mut number.key);
-        }
-    }
-    series.sort_by(|a, b| a.key.cmp(&b.key));
-    Ok(ComparedRun { row, series, times })
+    let RunNumbers { numbers, times, .. } = read.map_err(Failure::wrong)?;
+    Ok(ComparedRun { row, series: numbers, times })
 }
 
 /// The declaration of a number by the run's lab. The held-out loss of another program's run is read as that of an own one.
@@ -161,7 +185,6 @@ fn loss_note(rows: &[&RunRow], names: &[String]) -> Option<String> {
 
 /// The names of the runs in legends: the user's own, or short settings in which they differ, or their folders.
 fn names(rows: &[&RunRow], differing: &[Difference]) -> Vec<String> {
-    const MAX_LABEL_CHARS: usize = 48;
     let by_settings = |i: usize| {
         let words = |d: &Difference| format!("{} {}", d.key.rsplit('.').next().unwrap_or(&d.key), d.values[i]);
         differing.iter().filter(|d| d.key != "preset").map(words).collect::<Vec<_>>().join(", ")
@@ -209,13 +232,13 @@ fn folded(mut figures: Vec<Comparison>) -> Vec<Comparison> {
 
 /// Every number over the steps of runs, each of which belongs to the named point: one line per point, over its seeds.
 pub fn over_seeds<'a>(runs: impl Iterator<Item = (&'a Path, usize, String)>) -> Result<Vec<Comparison>, Failure> {
-    let (mut read_runs, mut points, mut names) = (vec![], vec![], vec![]);
+    let (mut folders, mut points, mut names) = (vec![], vec![], vec![]);
     for (folder, point, name) in runs {
-        read_runs.push(read(folder)?);
+        folders.push(folder);
         points.push(point);
         names.push(name);
     }
-    let mut figures = comparisons(&read_runs, &names);
+    let mut figures = comparisons(&read_all(&folders)?, &names);
     for line in figures.iter_mut().flat_map(|f| &mut f.lines) {
         // its place is still that of its run
         line.seed_group = points[line.index];
@@ -233,7 +256,7 @@ pub fn over_seeds<'a>(runs: impl Iterator<Item = (&'a Path, usize, String)>) -> 
 
 /// Reads runs and lines up their numbers for the window's page of comparisons. The error is a message.
 pub fn compare_runs(folders: &[PathBuf]) -> Result<ComparedRuns, String> {
-    let runs: Vec<ComparedRun> = folders.iter().map(|f| read(f)).collect::<Result<_, _>>().map_err(|e| e.message)?;
+    let runs = read_all(folders).map_err(|e| e.message)?;
     let rows: Vec<&RunRow> = runs.iter().map(|r| &r.row).collect();
     let differences = differences(&rows);
     let names = names(&rows, &differences);
@@ -272,4 +295,16 @@ pub fn replayed(folders: &[PathBuf]) -> Result<ReplayedRuns, Failure> {
 /// The first run that differs from this one in nothing but the seed.
 fn first_but_for_seed(runs: &[ComparedRun], i: usize) -> usize {
     runs.iter().position(|run| run.row.has_settings_of(&runs[i].row)).unwrap_or(i)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_loses_its_middle_on_a_terminal() {
+        let shown = without_long_texts(&vec![vec!["run".to_owned(), format!("a{}z", "x".repeat(300))]]);
+        assert_eq!((shown[0][0].as_str(), shown[0][1].chars().count()), ("run", MAX_LABEL_CHARS));
+        assert!(shown[0][1].starts_with('a') && shown[0][1].ends_with('z'), "{shown:?}");
+    }
 }

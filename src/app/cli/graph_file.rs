@@ -33,7 +33,8 @@ pub struct GraphArgs {
     /// Write it into this file, in the format that its name ends in
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Write degrees, communities, components and cores of the nodes with it
+    /// Write degrees, communities, components and cores of the nodes with it; communities and cores are those of the edges with a
+    /// positive weight
     #[arg(long)]
     measures: bool,
     #[command(flatten)]
@@ -73,30 +74,44 @@ pub fn run(args: &GraphArgs, began: Instant) -> Result<(), Failure> {
 
 /// Graphs of more nodes are laid out before they are drawn, step by step, so that one sees how far it is.
 const LARGE_GRAPH: usize = 20_000;
+/// What to choose where a table of edges would lack something.
+const HOLDS_NODES: &str = "choose .gexf, .graphml, .gml or .json, which hold the nodes too";
 /// Seed of the layout, as the view begins with.
 const SEED: u64 = 1;
 
 fn save(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     let format = Format::from_name(&out.to_string_lossy())
         .ok_or_else(|| usage!("{} should end in {}", out.display(), Format::extensions()))?;
-    let graph = graph_of(args)?;
+    let (is_table, shown) = (format == Format::Csv, out.display());
+    ensure!(!(is_table && args.measures), "{shown} cannot hold measures of nodes: {HOLDS_NODES}");
+    let (graph, measured) = graph_of(args)?;
+    ensure!(
+        !(is_table && graph.edges.is_empty()),
+        "{shown} would be empty, because the graph has no edges: {HOLDS_NODES}"
+    );
     output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
-    let (nodes, edges) = (counted(graph.nodes.len(), "node"), counted(graph.edges.len(), "edge"));
-    print_line!("{} ({nodes}, {edges})", path_label(out))
+    let left_out = format.left_out(&graph);
+    if !left_out.is_empty() {
+        notice!("note: {shown} holds edges alone; it lacks {}: {HOLDS_NODES}", left_out.join(", "));
+    }
+    let nodes = counted(if is_table { graph.linked_nodes() } else { graph.nodes.len() }, "node");
+    print_line!("{} ({nodes}, {}{measured})", path_label(out), counted(graph.edges.len(), "edge"))
 }
 
-fn graph_of(args: &GraphArgs) -> Result<GraphFile, Failure> {
+/// The graph, and for the line that is printed what its measures are of.
+fn graph_of(args: &GraphArgs) -> Result<(GraphFile, String), Failure> {
     let mut graph = args.reading.read(&args.file).map_err(Failure::usage)?;
+    let mut measured = String::new();
     if args.measures {
         let restarts = Search::default().restarts;
         let progress = StepProgress::counting("looking for communities", "restart", restarts as u64);
         let progress = Mutex::new(progress);
         let report = |done: usize| progress.lock().unwrap_or_else(PoisonError::into_inner).step(done as u64);
-        measure(&mut graph, &report);
+        measured = format!("; {}", measure(&mut graph, &report));
         // the bar goes away also where the file has communities of its own
         report(restarts);
     }
-    Ok(graph)
+    Ok((graph, measured))
 }
 
 fn lay_out(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
@@ -105,13 +120,13 @@ fn lay_out(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
         let shown = out.display();
         usage!("{shown} should end in .gexf, .graphml, .gml or .json: those formats hold positions")
     })?;
-    let mut graph = graph_of(args)?;
+    let (mut graph, measured) = graph_of(args)?;
     let begun = Instant::now();
     place_nodes(&mut graph);
     let secs = begun.elapsed().as_secs_f64();
     output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
     let steps = layout::steps_for(graph.nodes.len());
-    print_line!("{} ({steps} steps on the processor, {secs:.2} s)", path_label(out))
+    print_line!("{} ({steps} steps on the processor, {secs:.2} s{measured})", path_label(out))
 }
 
 /// Lays out the graph until it is at rest, and reports the progress.

@@ -83,7 +83,7 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     drop(shown);
     chosen.print()?;
     print_line!("{}: {} tokens ({})", path_label(&args.read.text), grouped(ids.len()), tokenizer.label())?;
-    print(&found, &asked, tokenizer, model.shape().per_head())?;
+    print(&found, &asked, tokenizer, model.shape().per_head(), args.seed)?;
     args.read.write_table(args.csv.as_deref(), || per_token(tokenizer, &ids, &found))
 }
 
@@ -91,7 +91,13 @@ const PROGRESS_STEPS: u64 = 1000;
 /// Names that are written out.
 const MAX_NAMED: usize = 12;
 
-fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: usize) -> Result<(), Failure> {
+fn print(
+    found: &Effect,
+    asked: &Request,
+    tokenizer: &NamedTokenizer,
+    per_head: usize,
+    seed: u64,
+) -> Result<(), Failure> {
     let names = asked.names(per_head).concat();
     let more = names.len().saturating_sub(MAX_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -104,7 +110,7 @@ fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: 
         print_line!("sigma after the text {:.6}; of the random ones {:.6}", found.sigma, found.null_sigma)?;
     }
     print_line!("{}", loss_change(&found.before.loss, &found.after.loss))?;
-    print_line!("{}", effect_and_random(&found.divergence, &found.null_draws))?;
+    print_line!("{}", effect_and_random(&found.divergence, &found.null_draws, seed))?;
     let text = |ids: &[u32]| format!("{:?}", String::from_utf8_lossy(&tokenizer.tokenizer.decode(ids)));
     if !found.before.continuation.is_empty() {
         print_line!("goes on as it is        {}", text(&found.before.continuation))?;
@@ -129,7 +135,7 @@ const NO_RANDOM_SETS: &str =
     "no random sets to compare with: none were asked for, or too few others of the same heads are left";
 
 /// How far the next token's distribution moves, and how many random sets reach as far.
-fn effect_and_random(divergence: &[f64], null_draws: &[f64]) -> String {
+fn effect_and_random(divergence: &[f64], null_draws: &[f64], seed: u64) -> String {
     let Some(own) = finite_mean(divergence) else {
         return "the relative entropy of the next token is no finite number at any token".to_owned();
     };
@@ -137,7 +143,8 @@ fn effect_and_random(divergence: &[f64], null_draws: &[f64]) -> String {
         Some(mean) => {
             let draws = null_draws.len();
             let at_least = null_draws.iter().filter(|d| **d >= own).count();
-            format!("of {draws} random sets as active {mean:.6e} nats on average; {at_least} of {draws} reach as far")
+            let sets = format!("of {draws} random sets as active (seed {seed})");
+            format!("{sets} {mean:.6e} nats on average; {at_least} of {draws} reach as far")
         }
         None if null_draws.is_empty() => NO_RANDOM_SETS.to_owned(),
         None => "of no random set is the relative entropy a finite number".to_owned(),
@@ -165,12 +172,12 @@ mod tests {
         let (before, divergence) = ([f64::NAN, 1.0, 2.0], [0.5, 1.5]);
         let change = "loss 1.500000 nats per token, with the change 2.500000 (+1.000000)";
         assert_eq!(loss_change(&before, &[f64::NAN, 2.0, 3.0]), change);
-        let random = "of 2 random sets as active 1.500000e0 nats on average; 1 of 2 reach as far";
+        let random = "of 2 random sets as active (seed 7) 1.500000e0 nats on average; 1 of 2 reach as far";
         let own = "mean relative entropy of the next token 1.000000e0 nats";
-        assert_eq!(effect_and_random(&divergence, &[0.5, 2.5]), format!("{own}\n{random}"));
+        assert_eq!(effect_and_random(&divergence, &[0.5, 2.5], 7), format!("{own}\n{random}"));
         let endless = loss_change(&before, &[f64::NAN, f64::INFINITY, f64::NAN]);
-        let words = [endless, effect_and_random(&[f64::NAN; 2], &[])];
+        let words = [endless, effect_and_random(&[f64::NAN; 2], &[], 7)];
         assert!(words.iter().all(|words| words.contains("no finite number") && !words.contains("NaN")), "{words:?}");
-        assert!(effect_and_random(&divergence, &[]).ends_with(NO_RANDOM_SETS));
+        assert!(effect_and_random(&divergence, &[], 7).ends_with(NO_RANDOM_SETS));
     }
 }

@@ -34,21 +34,25 @@ pub struct MergeArgs {
 pub fn run(args: &MergeArgs) -> Result<(), Failure> {
     output::check_file(&args.out, &[&args.a, &args.b])?;
     let open = |path: &Path| parent(path, &args.variant, args.layers);
-    let merged = merge(&open(&args.a)?, &open(&args.b)?).map_err(Failure::wrong)?;
-    let StateDict { tensors, metadata } = state_dict_of(&merged.spec, &merged.weights)?;
+    let ((a, window), (b, other_window)) = (open(&args.a)?, open(&args.b)?);
+    let merged = merge(&a, &b).map_err(Failure::wrong)?;
+    let window = window.filter(|tokens| other_window == Some(*tokens));
+    let StateDict { tensors, metadata } = state_dict_of(&merged.spec, &merged.weights)?.with_window(window);
     tensors::write(&args.out, &tensors, &metadata).map_err(Failure::failed)?;
     merged.notes.iter().for_each(|line| notice!("{line}"));
     print_line!("{}", path_label(&args.out))
 }
 
-/// Loads a parent of the merge: the newest model of a run folder, or the model in a file.
-fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, Failure> {
+/// Loads a parent of the merge: the newest model of a run folder, or the model in a file. Returns its training window,
+/// tokens, beside it where that is known.
+fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<(Parent, Option<usize>), Failure> {
     let name = path.display().to_string();
     if path.is_dir() {
         let found = trained_run::newest_weights(path, Some(variant))?;
         return match found.spec {
             ModelSpec::Bdh(spec) => {
-                Ok(Parent { name, spec: spec.resolved().map_err(Failure::wrong)?, weights: found.weights })
+                let spec = spec.resolved().map_err(Failure::wrong)?;
+                Ok((Parent { name, spec, weights: found.weights }, found.window))
             }
             _ => Err(usage!("`{variant}` of {name} is not a BDH; only BDHs can be merged")),
         };
@@ -61,5 +65,6 @@ fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, F
     file.notes.iter().for_each(|r| notice!("note: {r}"));
     let weights =
         file.load(&Device::Cpu).map_err(Failure::wrong)?.into_iter().map(|(n, t)| (n.to_owned(), t)).collect();
-    Ok(Parent { name, spec: file.spec.clone(), weights })
+    let window = file.facts.window.map(|known| known.value);
+    Ok((Parent { name, spec: file.spec.clone(), weights }, window))
 }

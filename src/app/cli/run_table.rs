@@ -187,7 +187,7 @@ fn cells(row: &RunRow, widest: usize) -> [String; 11] {
         row.when.clone(),
         quoted(sweep::results::relative_path(&row.path)),
         shortened(format!("{pin}{}{note}", row.note.name).trim(), widest.saturating_add(16)),
-        if row.preset.is_empty() { row.lab.clone() } else { row.preset.clone() },
+        shortened(if row.preset.is_empty() { &row.lab } else { &row.preset }, widest),
         shortened(&row.changed_label(), widest),
         row.seed.to_string(),
         row.steps.to_string(),
