@@ -139,6 +139,7 @@ fn every_step_asks_for_a_guess() {
             assert!(predict.ask.ends_with('?'), "{at}");
             let has_check = !step.does.check.is_empty();
             assert_ne!(has_check, predict.by_eye.is_some(), "{at}: a check judges the guess, or the reader does");
+            assert!(has_check || !step.answer.is_empty(), "{at}: nothing answers what it asks");
             let is_phrase = |how: &String| how.starts_with(char::is_lowercase) && !how.ends_with('.');
             assert!(predict.by_eye.iter().all(is_phrase), "{at}: `by_eye` ends a sentence: {:?}", predict.by_eye);
             assert!(!step.text.contains("<!--") && !step.answer.contains("<!--"), "{at}: one `<!-- answer -->`");

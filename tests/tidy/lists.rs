@@ -45,9 +45,9 @@ const KINDS: &[Kind] = &[
     },
     Kind {
         folder: &["labs"],
-        // the lab of other programs' runs is offered where there is such a run
+        // the labs that make no runs of their own are offered where there is such a run, or a graph file
         declared: |source, line| {
-            let module = source.module.last().filter(|module| *module != "foreign")?;
+            let module = source.module.last().filter(|module| !["foreign", "graph_file"].contains(&module.as_str()))?;
             line.starts_with("pub static LAB: Lab").then(|| format!("{module}::LAB"))
         },
         opening: "pub static LABS: &[&Lab] = &[",

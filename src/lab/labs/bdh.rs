@@ -86,6 +86,14 @@ impl BdhSettings {
     }
 }
 
+/// The number of layers of the BDH that a lab makes of these settings. It is that of the checkpoint which they name, where
+/// the file says one, so that the file is opened.
+pub fn layers(lab: &Lab, config: &Config) -> Option<usize> {
+    let plan = (lab.plan)(config).ok()?;
+    let ModelSpec::Bdh(spec) = &plan.variants.first()?.model else { return None };
+    Some(spec.resolved().ok()?.layers)
+}
+
 /// The defaults of `train.*` in the labs of BDH.
 pub fn train_settings() -> TrainSettings {
     TrainSettings { steps: 600, lr: 4e-3, batch: 8, window: 128, ..TrainSettings::default() }

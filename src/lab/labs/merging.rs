@@ -34,7 +34,7 @@ settings! {
         /// How many tokens each model writes after a prompt of each text, and after a sentence in a language that none has learned, whenever its losses are measured. 0 writes nothing.
         write: usize = 100 => "Samples", range(0..=4096), unit("tokens");
         /// Without children: a second trained BDH (.safetensors, .pt, .pth) of the same width, heads and layers. The view Merging puts both side by side and compares their losses; `orrery model merge` writes the file.
-        checkpoint: CheckpointFile = CheckpointFile::default() => "Merge with";
+        checkpoint: CheckpointFile = CheckpointFile::default() => "Merge with", in_views;
     }
 
     /// The children's own texts. They come after `corpus.file`, so that a dropped file is taken for that one.

@@ -58,6 +58,7 @@ pub mod experiment;
 pub mod fast_slow;
 pub mod foreign;
 pub mod grammar_roles;
+pub mod graph_file;
 pub mod headline;
 pub mod lesson;
 pub mod merging;
@@ -183,9 +184,12 @@ pub static LABS: &[&Lab] = &[
     &coupled_qk::LAB,
 ];
 
-/// The lab with this id: one of [`LABS`], or the one of other programs' runs.
+/// The labs that make no runs of their own: those of other programs' runs and of graph files.
+pub static LABS_WITHOUT_OWN_RUNS: [&Lab; 2] = [&foreign::LAB, &graph_file::LAB];
+
+/// The lab with this id: one of [`LABS`] or of [`LABS_WITHOUT_OWN_RUNS`].
 pub fn find(id: &str) -> Option<&'static Lab> {
-    LABS.iter().copied().chain([&foreign::LAB]).find(|l| l.id == id)
+    LABS.iter().copied().chain(LABS_WITHOUT_OWN_RUNS).find(|l| l.id == id)
 }
 
 /// The lab with this id among these, or an error that lists them.
@@ -208,9 +212,15 @@ impl Lab {
         drawing
     }
 
-    /// True if it makes runs of its own; false for the lab of other programs' runs, which has nothing to begin with.
+    /// True if it makes runs of its own; false for the labs of other programs' runs and of graph files, which have nothing to
+    /// begin with.
     pub fn makes_runs(&self) -> bool {
         !self.presets.is_empty()
+    }
+
+    /// True if its page shows runs, with their settings and steps; false for the lab of graph files.
+    pub fn has_runs(&self) -> bool {
+        self.id != graph_file::ID
     }
 
     /// The view on this lab's page that a preset brings to the front: the one that it states or is named after.

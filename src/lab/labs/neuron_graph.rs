@@ -150,7 +150,7 @@ fn joined(a: u32, b: u32) -> bool {
 
 /// The gallery's drawing of the neuron graph: a graph with three planted groups on its way from a cloud
 /// to rest, by the forces of the view.
-fn draw(canvas: &Canvas, drawing: &mut Drawing) {
+pub(super) fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let pairs = (0..N_NODES).flat_map(|a| (a + 1..N_NODES).map(move |b| (a, b)));
     let edges: Vec<_> = pairs.filter(|(a, b)| joined(*a, *b)).map(|(a, b)| (a, b, 1.0)).collect();
     let springs = Springs::new(N_NODES as usize, &edges);

@@ -71,7 +71,7 @@ settings! {
     /// Repeats variants with other evolutions, positions or numbers of updates, beside one another in one run.
     pub struct AblationSettings in "ablation" {
         /// Numbers of steps to compare, such as `1, 3, 5, 7`. Empty: only the number above.
-        steps: String = String::new() => "Compare n", symbol("n");
+        steps: String = String::new() => "Compare n";
         /// Compares evolution in all layers, in the first half and in the last half.
         layers: bool = false => "Compare layers";
         /// Races every variant twice: with learned positions and with rotary embedding.
