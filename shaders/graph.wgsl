@@ -28,6 +28,8 @@ struct Look {
     ground: vec4<f32>,
     accent: vec4<f32>,
     negative: vec4<f32>,
+    // The colour of edges of positive weight; where its alpha is 0, they have those of their nodes.
+    positive: vec4<f32>,
     srgb_target: u32,
     pixel: f32,
     padding_after: vec2<f32>,
@@ -73,6 +75,14 @@ fn clip(px: vec2<f32>) -> vec4<f32> {
 
 const NOWHERE = vec4<f32>(-2.0, -2.0, 0.0, 1.0);
 
+// The colour of an edge at one of its nodes.
+fn edge_colour(node: u32, ink: f32) -> vec3<f32> {
+    if (ink < 0.0) {
+        return look.negative.rgb;
+    }
+    return select(textureLoad(colours, texel(node), 0).rgb, look.positive.rgb, look.positive.a > 0.0);
+}
+
 struct EdgeCorner {
     @builtin(position) position: vec4<f32>,
     @location(0) colour: vec4<f32>,
@@ -107,9 +117,8 @@ fn loop_corner(corner: u32, node: u32, ink: f32) -> EdgeCorner {
     let half = max(drawn.y, 0.5 * look.pixel);
     out.across = at * (radius + half + 1.0);
     out.position = clip(middle + out.across);
-    let colour = textureLoad(colours, texel(node), 0).rgb;
     // Few edges are loops, and short ones are easily overseen.
-    out.colour = vec4<f32>(select(colour, look.negative.rgb, ink < 0.0), max(drawn.x, min(2.5 * drawn.x, 0.5)));
+    out.colour = vec4<f32>(edge_colour(node, ink), max(drawn.x, min(2.5 * drawn.x, 0.5)));
     out.ring = vec2<f32>(radius, half);
     return out;
 }
@@ -138,8 +147,7 @@ fn vs_edge(
         return out;
     }
     let at_end = (corner & 1u) == 1u;
-    let style = textureLoad(colours, texel(select(ends.x, ends.y, at_end)), 0);
-    let colour = select(style.rgb, look.negative.rgb, ink < 0.0);
+    let colour = edge_colour(select(ends.x, ends.y, at_end), ink);
     let drawn = ink_of(ends, ink, far);
     let half = drawn.y;
     let direction = way / far;
@@ -199,7 +207,7 @@ fn vs_arrow(
     out.position = clip(tip - direction * back + across * side);
     out.at = vec3<f32>(back, side, head);
     let drawn = ink_of(ends, ink, far);
-    let colour = select(textureLoad(colours, texel(ends.y), 0).rgb, look.negative.rgb, ink < 0.0);
+    let colour = edge_colour(ends.y, ink);
     // A head says which way, however faint its line is.
     let faint = look.selected < look.count && !own;
     out.colour = vec4<f32>(colour, select(clamp(1.8 * drawn.x, 0.35, 0.95), drawn.x, faint));

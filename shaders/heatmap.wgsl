@@ -75,7 +75,7 @@ fn fs_main(in: Corner) -> @location(0) vec4<f32> {
             let reach = select(vec2<f32>(0.0), share * footprint, taps > vec2<i32>(1));
             let at = clamp(vec2<i32>(floor(in.cell + reach)), vec2<i32>(0), last);
             let v = textureLoad(cells, at, 0).r;
-            if (is_number(v) && (style.log_scale == 0u || v > 0.0)) {
+            if (is_number(v) && (style.log_scale == 0u || v >= 0.0)) {
                 sum += v;
                 count += 1.0;
             }
@@ -86,7 +86,7 @@ fn fs_main(in: Corner) -> @location(0) vec4<f32> {
     if (count > 0.0) {
         var v = sum / count;
         if (style.log_scale == 1u) {
-            v = log(v);
+            v = log(max(v, 1e-37));
         }
         let t = clamp((v - style.range.x) / (style.range.y - style.range.x), 0.0, 1.0);
         colour = textureLoad(tables, vec2<i32>(i32(round(t * 255.0)), i32(style.map)), 0).rgb;

@@ -53,7 +53,7 @@ impl Heatmap {
                 if v.is_infinite() {
                     return None;
                 }
-                if !v.is_nan() && (!self.log || *v > 0.0) {
+                if !v.is_nan() && (!self.log || *v >= 0.0) {
                     sum += v;
                     count += 1.0;
                 }

@@ -81,6 +81,8 @@ pub struct GraphStyle {
     pub ground: [u8; 3],
     pub accent: [u8; 3],
     pub negative: [u8; 3],
+    /// The colour of edges of positive weight; `None`: each has the colours of its nodes.
+    pub positive: Option<[u8; 3]>,
 }
 
 /// The positions at a step, read back from the device.
@@ -179,6 +181,7 @@ struct Uniform {
     ground: [f32; 4],
     accent: [f32; 4],
     negative: [f32; 4],
+    positive: [f32; 4],
     srgb_target: u32,
     pixel: f32,
     padding_after: [f32; 2],
@@ -215,6 +218,7 @@ impl GraphCallback {
             ground: opaque(look.ground),
             accent: opaque(look.accent),
             negative: opaque(look.negative),
+            positive: look.positive.map_or([0.0; 4], opaque),
             srgb_target: self.target.format.is_srgb().into(),
             pixel: pixels_per_point,
             padding_after: [0.0; 2],

@@ -37,8 +37,7 @@ impl Degrees {
         chart.x = chart.x.include(&[0.8, 1.25 * max]);
         let all = [
             Line::new(format!("{side}-degree"), cx.theme.text, points(&found.degree, &found.density))
-                .stroke(Stroke::Marks(Mark::Ring))
-                .short("neurons"),
+                .stroke(Stroke::Marks(Mark::Ring)),
             fit("power law", law.map(|l| l.density.as_slice()), cx.theme.series(0)),
             fit("lognormal", lognormal.map(|l| l.density.as_slice()), cx.theme.series(1)),
         ];

@@ -7,8 +7,21 @@ pub const MARGIN: f32 = 28.0;
 /// The range of magnifications relative to the whole picture.
 const ZOOM_RANGE: (f32, f32) = (0.3, 60.0);
 
-/// A graph that has left its legend some room leaves it while it is at least this share as large as in the whole canvas.
-const MIN_VISIBLE_SHARE: f32 = 0.9;
+/// A graph leaves its legend some room where it is at least this share as large as in the whole canvas, and goes on to leave it
+/// while it is at least the second.
+const MIN_SHARE: f32 = 0.7;
+const MIN_KEPT_SHARE: f32 = 0.6;
+/// The other side of the legend is taken where the graph is larger there by this factor.
+const MIN_GAIN: f32 = 1.1;
+/// A graph nearer to its legend than this lies under it, points.
+const LEGEND_MARGIN: f32 = 10.0;
+
+/// The side of the legend, which is at the lower left, on which a graph is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LegendSide {
+    Above,
+    Right,
+}
 
 /// The user's choice; `None` shows everything.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -99,11 +112,39 @@ impl Camera {
     }
 }
 
-/// True if everything is as large `above` the legend as in the `whole` canvas, whose height then does not limit it: the legend
-/// need not lie over a node. `is_left`: the legend has its room already, so that a graph that moves does not jump.
-pub fn leaves_legend_room(places: &[[f32; 2]], whole: Rect, above: Rect, is_left: bool) -> bool {
-    let scale = |rect| Window::around(places, rect).scale;
-    scale(above) >= scale(whole) * if is_left { MIN_VISIBLE_SHARE } else { 1.0 }
+/// The room of a graph on this side of a legend of this size; `None`: the whole canvas.
+pub fn beside_legend(whole: Rect, legend: Vec2, side: Option<LegendSide>) -> Rect {
+    match side {
+        None => whole,
+        Some(LegendSide::Above) => whole.with_max_y(whole.bottom() - legend.y),
+        Some(LegendSide::Right) => whole.with_min_x(whole.left() + legend.x),
+    }
+}
+
+/// The side of its legend on which the whole graph is drawn, the one with more room; `None` where it would become too small, or
+/// would not reach the legend in the whole canvas and has no side yet. `before`: the side until now, which is kept, so that a
+/// graph that moves does not jump.
+pub fn side_of_legend(
+    places: &[[f32; 2]],
+    whole: Rect,
+    legend: Vec2,
+    before: Option<LegendSide>,
+) -> Option<LegendSide> {
+    let window = Window::around(places, whole);
+    let share = |side| Window::around(places, beside_legend(whole, legend, Some(side))).scale / window.scale;
+    let b = bounds(places);
+    let graph = Rect::from_min_max(window.at([b[0], b[1]], whole), window.at([b[2], b[3]], whole));
+    let of_legend = Rect::from_two_pos(whole.left_bottom(), whole.left_bottom() + vec2(legend.x, -legend.y));
+    if before.is_none() && !graph.expand(LEGEND_MARGIN).intersects(of_legend) {
+        return None;
+    }
+    let (side, other) = match before {
+        Some(LegendSide::Right) => (LegendSide::Right, LegendSide::Above),
+        _ => (LegendSide::Above, LegendSide::Right),
+    };
+    let gain = if before.is_some() { MIN_GAIN } else { 1.0 };
+    let side = if share(other) > share(side) * gain { other } else { side };
+    Some(side).filter(|side| share(*side) >= if before.is_some() { MIN_KEPT_SHARE } else { MIN_SHARE })
 }
 
 /// The distance beside a disc at which the pointer still hits it, points.
@@ -128,15 +169,21 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_that_its_width_limits_leaves_the_legend_its_room() {
-        let canvas = |height: f32| Rect::from_min_size(pos2(10.0, 20.0), vec2(336.0, height));
-        let (wide, round) = ([[-1.45, -1.2], [1.45, 1.2]], [[-1.0, -1.0], [1.0, 1.0]]);
-        let leaves = |places: &[[f32; 2]], above: f32, is_left| {
-            leaves_legend_room(places, canvas(440.0), canvas(above), is_left)
+    fn a_graph_is_drawn_where_its_legend_is_not() {
+        let side = |[width, height]: [f32; 2], legend: Vec2, before| {
+            let whole = Rect::from_min_size(pos2(10.0, 20.0), vec2(width, height));
+            side_of_legend(&[[-1.0, -1.0], [1.0, 1.0]], whole, legend, before)
         };
-        assert!(leaves(&wide, 302.0, false), "it is as wide as the canvas in either");
-        assert!(!leaves(&round, 302.0, false) && leaves(&round, 336.0, false));
-        assert!(leaves(&round, 320.0, true) && !leaves(&round, 302.0, true), "it stays where little is lost");
+        let (above, right) = (Some(LegendSide::Above), Some(LegendSide::Right));
+        let legend = vec2(150.0, 210.0);
+        assert_eq!(side([352.0, 545.0], legend, None), above, "it becomes a little smaller");
+        assert_eq!(side([700.0, 500.0], legend, None), right, "it is as large as in the whole canvas");
+        assert_eq!(side([1000.0, 500.0], legend, None), None, "it does not reach the legend");
+        assert_eq!(side([1000.0, 500.0], legend, right), right, "it stays where it is");
+        assert_eq!(side([1000.0, 500.0], legend, above), right, "it is much larger there");
+        assert_eq!(side([336.0, 300.0], legend, None), None, "it would be too small");
+        assert_eq!(side([336.0, 300.0], legend, above), None);
+        assert_eq!(side([336.0, 300.0], Vec2::ZERO, None), None, "there is no legend");
     }
 
     #[test]

@@ -44,22 +44,29 @@ pub(super) fn radius(network: &Network, rect: Rect) -> f32 {
     (0.155 * (rect.area() / network.len() as f32).sqrt()).clamp(1.0, 5.5)
 }
 
+/// How often the edges would cover the picture.
+fn edge_layers(network: &Network, rect: Rect) -> f32 {
+    0.12 * network.edges.len() as f32 / rect.area().sqrt().max(1.0)
+}
+
 /// Opacity of an edge, chosen by the number of edges, so that they neither vanish nor cover the picture.
 pub(super) fn edge_opacity(network: &Network, rect: Rect) -> f32 {
-    let layers = 0.12 * network.edges.len() as f32 / rect.area().sqrt().max(1.0);
-    (1.4 / (layers + 1.6)).clamp(0.03, 0.8)
+    (1.4 / (edge_layers(network, rect) + 1.6)).clamp(0.03, 0.8)
+}
+
+/// How much fainter edges are so that they do not hide one another: 0 where they are few, 1 where they cover the picture.
+fn crowding(network: &Network, rect: Rect) -> f32 {
+    edge_layers(network, rect).min(1.0).sqrt()
 }
 
 impl NeuronGraph {
     pub(super) fn canvas_ui(&mut self, ui: &mut Ui, network: &Arc<Network>, whole: Rect, cx: &mut ViewCx<'_>) {
-        let legend = self.legend_lines(network, whole);
-        let above = whole.with_max_y(whole.bottom() - self.legend_height(legend));
+        let legend = self.legend_lines(ui, network, whole, cx.theme);
         // what the user has moved or zoomed stays where it is
         if self.camera.is_fitted() {
-            let places = &self.motion.places;
-            self.has_legend_room = camera::leaves_legend_room(places, whole, above, self.has_legend_room);
+            self.legend_side = camera::side_of_legend(&self.motion.places, whole, legend.size, self.legend_side);
         }
-        let rect = if self.has_legend_room { above } else { whole };
+        let rect = camera::beside_legend(whole, legend.size, self.legend_side);
         let response = ui.interact(rect, ui.scope_id().with("graph canvas"), Sense::click_and_drag());
         let name = format!("graph of {}", network.size_label());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &name));
@@ -79,7 +86,7 @@ impl NeuronGraph {
         if moves || self.picture.quiet <= REST_FRAMES {
             ui.ctx().request_repaint();
         }
-        self.legend_ui(ui, network, legend, whole, cx.theme);
+        self.legend_ui(ui, network, &legend, whole, cx.theme);
         self.card_ui(ui, network, rect, cx);
         self.label_ui(ui, network, rect, cx);
         self.menu(&response, network, cx);
@@ -98,7 +105,8 @@ impl NeuronGraph {
         let zoom = self.camera.zoom(&self.motion.places, rect);
         let flat = |c: Color32| [c.r(), c.g(), c.b()];
         // Paint covers where light adds up.
-        let strength = edge_opacity(network, rect) * if theme.dark { 0.85 } else { 0.62 };
+        let crowding = crowding(network, rect);
+        let strength = edge_opacity(network, rect) * (1.0 - crowding * if theme.dark { 0.15 } else { 0.38 });
         let look = GraphStyle {
             selected,
             radius_scale: node_scale(zoom),
@@ -106,10 +114,11 @@ impl NeuronGraph {
             width: (0.9 * zoom.clamp(1.0, 8.0).powf(0.25)).max(0.6),
             dim: 0.12,
             glow: if theme.dark { 0.15 } else { 0.0 },
-            fade: 0.13 * rect.area().sqrt() * zoom.max(1.0),
+            fade: 0.13 * rect.area().sqrt() * zoom.max(1.0) / crowding.max(0.01),
             ground: flat(theme.panel),
             accent: flat(theme.accent),
             negative: flat(theme.cool),
+            positive: (network.negative_edges > 0).then(|| flat(theme.warm)),
             arrow: match (self.has_arrows(network), network.is_directed()) {
                 (true, _) => ARROW_LENGTH,
                 (false, true) => -ARROW_LENGTH,

@@ -101,7 +101,8 @@ impl NeuronGraph {
     /// Controls that are seldom changed: sizes, and the threshold of visible edges; in a narrow tile the place too.
     fn look_ui(&mut self, ui: &mut Ui, network: &Network, is_narrow: bool) {
         let look = ui.button("look").on_hover_text("What sizes stand for, and from which weight on edges are drawn.");
-        Popup::menu(&look).close_behavior(PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
+        let menu = Popup::menu(&look).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+        menu.style(theme::popup_style).show(|ui| {
             if is_narrow {
                 self.place_ui(ui, network);
                 ui.separator();

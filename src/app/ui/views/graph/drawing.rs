@@ -9,6 +9,7 @@ use super::{
     canvas,
     network::Network,
     node_style::{self, Emphasis, StyleParams},
+    overlays::{group_line, sign_lines},
 };
 use crate::ui::{
     plot::{Paint, Svg, hex},
@@ -39,7 +40,7 @@ impl NeuronGraph {
         let styles = node_style::node_styles(network, wanted, &self.palette, &Emphasis::default());
         let mut svg = Svg::new(&network.size_label(), sheet.size(), cx.theme.panel);
         svg.raw("<g fill=\"none\" stroke-width=\"0.9\">\n");
-        let (edges, left_out) = edges(network, self.threshold, cx.theme.cool, &styles);
+        let (edges, left_out) = edges(network, self.threshold, cx.theme, &styles);
         for ((strength, colour), ends) in edges {
             let share = canvas::edge_opacity(network, sheet) * strength as f32 / OPACITY_LEVELS;
             let (mut heads, mut path) = (String::new(), String::new());
@@ -87,13 +88,17 @@ impl NeuronGraph {
 
     fn legend_svg(&self, cx: &ViewCx<'_>, left_out: usize, svg: &mut Svg) {
         let mut lines = self.scale_lines();
-        let groups =
-            self.palette.groups.iter().map(|g| (Some(g.colour), format!("{}  {}", g.name, grouped(g.count as u64))));
-        lines.extend(groups);
+        lines.extend(self.palette.groups.iter().map(|group| (Some(group.colour), group_line(group))));
         if left_out > 0 {
             lines.push((None, format!("{} weaker edges are left out", grouped(left_out as u64))));
         }
-        let top = SHEET_SIZE[1] - 12.0 - ROW_HEIGHT * lines.len() as f32;
+        let signs = self.shown.network.as_ref().map_or(vec![], |network| sign_lines(network, cx.theme));
+        let top = SHEET_SIZE[1] - 12.0 - ROW_HEIGHT * (lines.len() + signs.len()) as f32;
+        for (i, (colour, text)) in signs.iter().enumerate() {
+            let y = top + ROW_HEIGHT * ((lines.len() + i) as f32 + 0.5);
+            svg.line([pos2(10.0, y), pos2(22.0, y)], Paint::stroke(*colour, 2.0));
+            svg.text(pos2(28.0, y + 4.0), "start", text, cx.theme.secondary);
+        }
         for (i, (colour, text)) in lines.iter().enumerate() {
             let y = top + ROW_HEIGHT * (i as f32 + 0.5);
             if let Some(colour) = colour {
@@ -120,8 +125,8 @@ fn head(a: Pos2, b: Pos2, radius: f32) -> String {
 }
 
 /// The strongest edges by strength (1 to [`OPACITY_LEVELS`]) and colour, weak ones first, and how many are left
-/// out. An edge has the colour of where it begins, an inhibitory one that of inhibition.
-fn edges(network: &Network, threshold: f32, cool: Color32, styles: &[gpu::graph::NodeStyle]) -> (EdgeGroups, usize) {
+/// out. An edge has the colour of where it begins, or of its sign where some are negative.
+fn edges(network: &Network, threshold: f32, theme: &Theme, styles: &[gpu::graph::NodeStyle]) -> (EdgeGroups, usize) {
     let mut all: Vec<_> = network.edges.iter().filter(|e| e.2 != 0.0 && e.2.abs() >= threshold).collect();
     all.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
     let strongest = all.first().map_or(1.0, |e| e.2.abs());
@@ -130,7 +135,11 @@ fn edges(network: &Network, threshold: f32, cool: Color32, styles: &[gpu::graph:
     for (from, to, weight) in all.into_iter().take(MAX_EDGES) {
         let strength = ((weight.abs() / strongest).sqrt() * OPACITY_LEVELS).ceil().clamp(1.0, OPACITY_LEVELS) as u32;
         let [r, g, b, _] = styles[*from as usize].colour;
-        let colour = if *weight < 0.0 { cool } else { Color32::from_rgb(r, g, b) };
+        let colour = match network.negative_edges > 0 {
+            true if *weight < 0.0 => theme.cool,
+            true => theme.warm,
+            false => Color32::from_rgb(r, g, b),
+        };
         of_kind.entry((strength, hex(colour))).or_default().push((*from, *to));
     }
     (of_kind, left_out)

@@ -2,9 +2,9 @@
 //! and interaction: hover, select, drag, pin, search and zoom.
 
 use self::{
-    camera::Camera,
+    camera::{Camera, LegendSide},
     motion::Motion,
-    network::{ColourBy, Network, NetworkCache},
+    network::{ColourBy, Network, NetworkCache, grouped_count},
     node_style::{Emphasis, Palette, SizeBy, StyleParams},
 };
 use super::connectivity;
@@ -44,8 +44,8 @@ pub struct NeuronGraph {
     palette_kind: Option<Option<ColourBy>>,
     motion: Motion,
     camera: Camera,
-    /// The graph is drawn above the legend.
-    has_legend_room: bool,
+    /// The side of the legend on which the graph is drawn; `None`: in the whole canvas.
+    legend_side: Option<LegendSide>,
     hovered: Option<u32>,
     /// The group whose line of the legend the pointer is on.
     group: Option<usize>,
@@ -123,6 +123,13 @@ impl NeuronGraph {
     }
 }
 
+/// The name of the file that the graph shown was read from.
+fn file_name(mirror: &Mirror) -> Option<&str> {
+    let graph: &measurements::NeuronGraph =
+        mirror.samples(0, measurements::NeuronGraph::CHANNEL).last()?.measurement()?;
+    graph.file.as_ref().and(mirror.variants().first()).map(|file| file.label.as_str())
+}
+
 impl View for NeuronGraph {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         connectivity::keep_fresh(cx);
@@ -147,16 +154,29 @@ impl View for NeuronGraph {
         ui.advance_cursor_after_rect(egui::Rect::from_min_max(room.min, room.max));
     }
 
+    fn title(&self, mirror: &Mirror) -> Option<String> {
+        file_name(mirror).map(ToOwned::to_owned)
+    }
+
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let sample = connectivity::shown::<measurements::NeuronGraph>(cx).map(|graph| graph.sample);
-        let size = self.shown.network.as_ref().map_or(String::new(), |network| network.size_label());
-        match self.shown.network.as_ref().and_then(|network| network.file.as_ref()).zip(sample) {
-            None => sample_subtitle(sample, &size, "who acts on whom"),
-            Some((file, sample)) => {
-                let found = file.modularity.map_or(String::new(), |q| format!(" \u{b7} communities of Q = {:.3}", q.0));
-                format!("{} \u{b7} {size}{found}", sample.about)
-            }
-        }
+        let network = self.shown.network.as_ref().filter(|network| network.file.is_some());
+        let Some((network, sample)) = network.zip(sample) else {
+            let size = self.shown.network.as_ref().map_or(String::new(), |network| network.size_label());
+            return sample_subtitle(sample, &size, "who acts on whom");
+        };
+        let found = network.file.as_ref().and_then(|file| file.modularity).map(|q| {
+            // no others are searched for communities
+            let edges = (network.positive_edges < network.edges.len())
+                .then(|| format!(" (of {})", grouped_count(network.positive_edges, "positive edge")));
+            format!("communities of Q = {:.3}{}", q.0, edges.unwrap_or_default())
+        });
+        // the name of the file is the title
+        let name = file_name(cx.mirror).unwrap_or_default();
+        let about = sample.about.strip_prefix(name).unwrap_or(&sample.about).trim_start_matches(": ");
+        let about = (!about.is_empty()).then(|| about.to_owned());
+        let clauses: Vec<String> = [Some(network.size_label()), found, about].into_iter().flatten().collect();
+        clauses.join(" \u{b7} ")
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -62,6 +62,9 @@ pub struct Network {
     pub edge_columns: Vec<Column>,
     /// A file's facts about its graph, without ids and values of edges not drawn; `None`: nodes are a model's neurons.
     pub file: Option<FileGraph>,
+    /// The numbers of edges with a weight above 0 and below 0.
+    pub positive_edges: usize,
+    pub negative_edges: usize,
     /// |weight| of the drawn edges, in ascending order.
     strengths: Vec<f32>,
     /// The nodes' positions in the file.
@@ -100,6 +103,8 @@ impl Network {
             nodes: names.iter().zip(0..).map(|(name, i)| (*name, i)).collect(),
             names,
             labels,
+            positive_edges: edges.iter().filter(|e| e.2 > 0.0).count(),
+            negative_edges: edges.iter().filter(|e| e.2 < 0.0).count(),
             edges,
             strengths,
             ..Self::default()
@@ -280,12 +285,16 @@ impl Network {
 
     /// For example "2,000 neurons, 20,000 edges".
     pub fn size_label(&self) -> String {
-        let counted = |n: usize, what: &str| format!("{} {what}{}", grouped(n as u64), if n == 1 { "" } else { "s" });
         let direction = |file: &FileGraph| if file.directed { "directed " } else { "undirected " };
         let kind = self.file.as_ref().map_or("", direction);
-        let edges = counted(self.edges.len(), &format!("{kind}edge"));
-        format!("{} \u{b7} {edges}", counted(self.len(), self.noun()))
+        let edges = grouped_count(self.edges.len(), &format!("{kind}edge"));
+        format!("{} \u{b7} {edges}", grouped_count(self.len(), self.noun()))
     }
+}
+
+/// For example "20 000 edges".
+pub fn grouped_count(n: usize, what: &str) -> String {
+    format!("{} {what}{}", grouped(n as u64), if n == 1 { "" } else { "s" })
 }
 
 /// A file's positions (x and y of each node in turn, y upwards) in the layout's unit, a square per node, y downwards.

@@ -5,8 +5,12 @@ use super::{
     NeuronGraph,
     canvas::node_scale,
     network::{ColourBy, Network},
+    node_style::Group,
 };
-use crate::ui::views::{painting::*, trained_bdh::take_over_ui};
+use crate::ui::{
+    views::{painting::*, trained_bdh::take_over_ui},
+    widgets::truncated::text_width,
+};
 
 /// The size of the card, and the smallest canvas that has space for one.
 const CARD_SIZE: Vec2 = vec2(228.0, 250.0);
@@ -17,14 +21,19 @@ const MAX_PARTNERS: usize = 4;
 const MAX_VALUES: usize = 8;
 /// Height of a line of the legend, points.
 const ROW_HEIGHT: f32 = 18.0;
+/// Room of the scale of colours at the lower left, without the line below it, points.
+const SCALE_SIZE: Vec2 = vec2(222.0, 62.0);
 /// A narrower canvas has no room for a legend beside the graph, points.
 const MIN_WIDTH: f32 = 300.0;
 
 /// The lines of a legend, and how many of them its canvas has room for.
-#[derive(Clone, Copy)]
 pub(super) struct LegendLines {
+    /// Those for the signs of edges, below the groups.
+    signs: Vec<(Color32, String)>,
     lines: usize,
     fit: usize,
+    /// Width and height at the lower left of the canvas, points; zero where there is no legend.
+    pub(super) size: Vec2,
 }
 
 impl NeuronGraph {
@@ -136,7 +145,7 @@ impl NeuronGraph {
         let missing = self.palette.groups.first();
         let words = self.kind().map_or("", |kind| network.kind_name(kind)).to_owned();
         let words = words + if scale.log { " (log)" } else { "" };
-        let under = if missing.is_some() { ROW_HEIGHT } else { 0.0 };
+        let under = self.row_under_scale();
         let bar = Rect::from_min_size(rect.left_bottom() + vec2(14.0, -36.0 - under), vec2(180.0, 10.0));
         let ground = Rect::from_min_max(bar.min - vec2(12.0, 22.0), bar.max + vec2(24.0, 22.0 + under));
         let painter = ui.painter();
@@ -153,23 +162,44 @@ impl NeuronGraph {
         }
     }
 
-    pub(super) fn legend_lines(&self, network: &Network, rect: Rect) -> LegendLines {
-        let negative = network.edges.iter().any(|e| e.2 < 0.0);
+    /// The height of the line below the scale for nodes without a number.
+    fn row_under_scale(&self) -> f32 {
+        if self.palette.groups.is_empty() { 0.0 } else { ROW_HEIGHT }
+    }
+
+    pub(super) fn legend_lines(&self, ui: &Ui, network: &Network, rect: Rect, theme: &Theme) -> LegendLines {
+        let (groups, signs) = (&self.palette.groups, sign_lines(network, theme));
+        let lines = groups.len() + signs.len();
         let fit = if rect.width() < MIN_WIDTH { 0 } else { ((rect.height() - 24.0) / ROW_HEIGHT) as usize };
-        LegendLines { lines: self.palette.groups.len() + usize::from(negative), fit }
+        let size = if fit < 2 {
+            Vec2::ZERO
+        } else if self.palette.scale.is_some() {
+            SCALE_SIZE + vec2(0.0, self.row_under_scale() + ROW_HEIGHT * signs.len() as f32)
+        } else {
+            let words = groups.iter().map(group_line).chain(signs.iter().map(|(_, words)| words.clone()));
+            let widths = words.map(|words| text_width(ui.painter(), &words, theme::small()));
+            let width = widths.fold(0.0, f32::max).min(0.4 * rect.width());
+            vec2(width + 32.0, 12.0 + ROW_HEIGHT * lines.min(fit) as f32)
+        };
+        LegendLines { signs, lines, fit, size }
     }
 
-    /// The height of the groups' legend at the foot of a canvas, points; 0 where there is none.
-    pub(super) fn legend_height(&self, LegendLines { lines, fit }: LegendLines) -> f32 {
-        if self.palette.scale.is_some() || fit < 2 { 0.0 } else { 12.0 + ROW_HEIGHT * lines.min(fit) as f32 }
-    }
-
-    pub(super) fn legend_ui(&mut self, ui: &mut Ui, network: &Network, legend: LegendLines, rect: Rect, theme: &Theme) {
-        let (all, LegendLines { lines, fit }) = (&self.palette.groups, legend);
+    pub(super) fn legend_ui(
+        &mut self,
+        ui: &mut Ui,
+        network: &Network,
+        legend: &LegendLines,
+        rect: Rect,
+        theme: &Theme,
+    ) {
+        let (all, &LegendLines { ref signs, lines, fit, size }) = (&self.palette.groups, legend);
         if fit < 2 {
             return;
         }
         if let Some(scale) = self.palette.scale {
+            if size.y <= rect.height() {
+                signs_ui(ui, rect.left_bottom() + vec2(6.0, -size.y), signs, theme);
+            }
             return self.scale_ui(ui, network, rect, scale, theme);
         }
         let shown = if lines > fit { fit - 1 } else { lines };
@@ -178,7 +208,7 @@ impl NeuronGraph {
         let small = theme::small();
         let mut clicked = None;
         for (i, group) in all.iter().take(shown).enumerate() {
-            let text = format!("{}  {}", group.name, grouped(group.count as u64));
+            let text = group_line(group);
             let galley = truncated(ui.painter(), &text, small.clone(), Color32::WHITE, 0.4 * rect.width());
             let size = vec2(galley.size().x + 26.0, ROW_HEIGHT);
             let place = Rect::from_min_size(corner + vec2(0.0, ROW_HEIGHT * i as f32), size);
@@ -195,21 +225,46 @@ impl NeuronGraph {
                 clicked = Some(i);
             }
         }
-        let mut next = corner + vec2(0.0, ROW_HEIGHT * shown.min(all.len()) as f32);
+        let next = corner + vec2(0.0, ROW_HEIGHT * shown.min(all.len()) as f32);
         if shown < lines {
             let words = format!("and {} more lines", lines - shown);
             ui.painter().text(next + vec2(20.0, ROW_HEIGHT / 2.0), Align2::LEFT_CENTER, words, small, theme.secondary);
-        } else if lines > all.len() {
-            next.y += ROW_HEIGHT / 2.0;
-            let line = Stroke::new(2.0, theme.cool);
-            ui.painter().line_segment([next + vec2(3.0, 0.0), next + vec2(15.0, 0.0)], line);
-            let words = if network.file.is_some() { "negative edges" } else { "inhibitory edges" };
-            ui.painter().text(next + vec2(20.0, 0.0), Align2::LEFT_CENTER, words, small, theme.secondary);
+        } else {
+            signs_ui(ui, next, signs, theme);
         }
         if let Some(i) = clicked {
             self.group = (self.group != Some(i)).then_some(i);
             ui.ctx().request_repaint();
         }
+    }
+}
+
+/// A group of nodes in the legend: "community 3  100".
+pub(super) fn group_line(group: &Group) -> String {
+    format!("{}  {}", group.name, grouped(group.count as u64))
+}
+
+/// The lines of the legend for the signs of edges, with their colours; none where no edge is negative, since edges then have the
+/// colours of their nodes.
+pub(super) fn sign_lines(network: &Network, theme: &Theme) -> Vec<(Color32, String)> {
+    if network.negative_edges == 0 {
+        return vec![];
+    }
+    let is_of_file = network.file.is_some();
+    let [positive, negative] = if is_of_file { ["positive", "negative"] } else { ["excitatory", "inhibitory"] };
+    [(network.positive_edges, theme.warm, positive), (network.negative_edges, theme.cool, negative)]
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, colour, sign)| (colour, format!("{sign} edges  {}", grouped(count as u64))))
+        .collect()
+}
+
+/// Draws the lines of the legend for the signs of edges, from this corner down.
+fn signs_ui(ui: &Ui, corner: Pos2, signs: &[(Color32, String)], theme: &Theme) {
+    for (i, (colour, words)) in signs.iter().enumerate() {
+        let at = corner + vec2(0.0, ROW_HEIGHT * (i as f32 + 0.5));
+        ui.painter().line_segment([at + vec2(3.0, 0.0), at + vec2(15.0, 0.0)], Stroke::new(2.0, *colour));
+        ui.painter().text(at + vec2(20.0, 0.0), Align2::LEFT_CENTER, words, theme::small(), theme.secondary);
     }
 }
 
