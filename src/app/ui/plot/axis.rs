@@ -16,7 +16,7 @@ pub struct Axis {
     pub integer_ticks: bool,
     /// Counts training steps: what happened in the run is marked on it.
     pub counts_steps: bool,
-    /// The label is not written beside the axis, because a title above the chart has it.
+    /// The label is not written beside the axis, because a title above the chart or a chart below it has it.
     pub has_hidden_label: bool,
     /// Room beside the outermost values of an x axis, a share of the distance between them: for signs that would be cut at
     /// the edge. A y axis has a margin of its own, whatever this is.

@@ -117,11 +117,10 @@ impl Chart<'_> {
             svg.path(&low.chain(high).collect::<Vec<_>>(), true, Paint::faint_fill(area.colour, 0.18));
         }
         for trace in &layout.traces {
-            let points: Vec<Pos2> = trace.points.iter().map(|p| layout.screen_point(*p)).collect();
-            if let Some(mark) = trace.mark {
-                points.iter().for_each(|p| draw_mark(svg, *p, mark, trace.colour));
+            if trace.mark.is_some() {
                 continue;
             }
+            let points: Vec<Pos2> = trace.points.iter().map(|p| layout.screen_point(*p)).collect();
             if trace.stems {
                 for p in &points {
                     let paint = Paint::faint_stroke(trace.colour, 2.0, trace.strength);
@@ -131,11 +130,14 @@ impl Chart<'_> {
             }
             let paint = Paint::faint_stroke(trace.colour, trace.width, trace.strength).dashes(trace.stroke.dashes());
             svg.path(&points, false, paint);
-            if trace.dots {
-                points.iter().for_each(|p| svg.circle(*p, 2.0, Paint::fill(trace.colour)));
-            }
         }
         svg.raw("</g>\n");
+        // marks are whole at the edges of the plot
+        let marked = layout.traces.iter().filter_map(|t| Some((t, t.mark.or(t.dots.then_some(Mark::Dot))?)));
+        for (trace, mark) in marked {
+            let points = layout.marked_points(trace).map(|p| layout.screen_point(p));
+            points.for_each(|p| draw_mark(svg, p, mark, trace.colour));
+        }
     }
 
     fn svg_labels(&self, layout: &Layout, state: &ChartState, theme: &Theme, svg: &mut Svg) {
@@ -314,6 +316,20 @@ mod tests {
         let few = Chart::new("t", Axis::new("step"), Axis::new("loss")).line(only);
         let svg = few.svg(&state, &Theme::dark()).unwrap();
         assert_eq!(super::super::svg::size_of(&svg), Some(vec2(480.0, 240.0)), "others keep their size");
+    }
+
+    /// The plot cuts lines at its edges; a mark at the first step is whole, one that a zoom leaves out is not drawn.
+    #[test]
+    fn marks_at_the_edges_are_whole() {
+        let points = vec![[0.0, 1.0], [1.0, 2.0], [2.0, 1.0]];
+        let line = Line::new("x", Color32::RED, points).stroke(Stroke::Marks(Mark::Ring));
+        let chart = Chart::new("t", Axis::new("step"), Axis::new("loss")).line(line);
+        let whole = |state: &ChartState| {
+            let svg = chart.svg(state, &Theme::dark()).unwrap();
+            svg.split_once("</g>").map(|(_, after)| after.matches("<circle").count())
+        };
+        assert_eq!(whole(&ChartState::default()), Some(3));
+        assert_eq!(whole(&ChartState { zoom_x: Some([0.0, 1.99]), ..ChartState::default() }), Some(2));
     }
 
     #[test]

@@ -129,6 +129,12 @@ impl Layout {
         pos2(self.plot.left() + x as f32 * self.plot.width(), self.plot.bottom() - y as f32 * self.plot.height())
     }
 
+    /// The points of a line in the plot, as shares: those in its margins, where lines are cut, have no mark.
+    pub fn marked_points(&self, line: &PlottedLine) -> impl Iterator<Item = [f64; 2]> {
+        let area = self.plot.expand(0.5);
+        line.points.iter().copied().filter(move |p| area.contains(self.screen_point(*p)))
+    }
+
     pub fn x_at(&self, x: f64) -> f32 {
         let share = share_of(x, self.x).clamp(-MAX_DISTANCE, MAX_DISTANCE);
         self.plot.left() + share as f32 * self.plot.width()

@@ -12,33 +12,56 @@ use crate::ui::theme::FAINTEST_LINE;
 /// The labels that fit without overlapping another one. The list of the chart names all of them.
 pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: MeasureText<'_>) -> Vec<Label> {
     let mut placed: Vec<Label> = vec![];
-    for PendingLabel { words, anchors, claim, level } in pending_labels(chart, layout) {
+    for PendingLabel { words, anchors, claim, reference } in pending_labels(chart, layout) {
         let rows = wrap_text(words, layout.plot.width() - 14.0, measure);
         let wide = rows.iter().map(|r| measure(r, false)).fold(0.0, f32::max);
         let size = vec2(wide, rows.len() as f32 * (ROW_HEIGHT - 1.0));
-        let inside = anchors.iter().map(|(at, align)| move_inside(layout.plot, align.anchor_size(*at, size)));
-        let costs = inside.enumerate().map(|(i, rect)| (cost(chart, layout, &placed, rect) + i as f32, rect));
-        if let Some((_, rect)) = costs.filter(|(cost, _)| *cost < OVERLAP_COST).min_by(|a, b| a.0.total_cmp(&b.0)) {
-            placed.push(Label { rect, rows, claim, leader: level.and_then(|level| leader_line(rect, level)) });
+        let mut best: Option<(f32, Rect)> = None;
+        for (i, (at, align)) in anchors.into_iter().enumerate() {
+            let rect = move_inside(layout.plot, align.anchor_size(at, size));
+            let covered = cost(chart, layout, &placed, rect);
+            let total = covered + i as f32;
+            if covered < OVERLAP_COST && best.is_none_or(|(least, _)| total < least) {
+                best = Some((total, rect));
+            }
+            // later positions that cover nothing are no better
+            if covered == 0.0 {
+                break;
+            }
+        }
+        if let Some((_, rect)) = best {
+            placed.push(Label { rect, rows, claim, leader: reference.and_then(|of| leader_line(rect, layout, of)) });
         }
     }
     placed
 }
 
-/// A line from a label to the level that it names, if it stands a row or more away from that: other lines may lie between.
-fn leader_line(label: Rect, level: f32) -> Option<[Pos2; 2]> {
-    let edge = if label.bottom() < level { label.bottom() } else { label.top() };
-    let is_apart = !label.y_range().contains(level) && (edge - level).abs() > ROW_HEIGHT / 2.0;
-    is_apart.then(|| [edge, level].map(|y| pos2(label.center().x, y)))
+/// A line from a label to the reference line that it names, if it is a row or more away: other lines may lie between.
+fn leader_line(label: Rect, layout: &Layout, reference: &Reference) -> Option<[Pos2; 2]> {
+    let (at, label_ends) = match reference.vertical {
+        true => (layout.x_of(reference.at), label.x_range()),
+        false => (layout.y_of(reference.at), label.y_range()),
+    };
+    let edge = if label_ends.max < at { label_ends.max } else { label_ends.min };
+    let is_apart = !label_ends.contains(at) && (edge - at).abs() > ROW_HEIGHT / 2.0;
+    let place = |end: f32| match reference.vertical {
+        true => pos2(end, label.center().y),
+        false => pos2(label.center().x, end),
+    };
+    is_apart.then(|| [edge, at].map(place))
 }
 
 /// The cost of covering another label: more than any position that covers none.
 const OVERLAP_COST: f32 = 1e6;
 
 /// The cost of covering a line at all: as much as the last of all candidate positions, so that a clear one is chosen before it.
-const CROSSING_COST: f32 = 24.0;
+const CROSSING_COST: f32 = 64.0;
 
-/// Further rows over and under a level in which its label may stand, where one beside it would cover a line.
+/// The cost of covering a band or what is drawn faintest, as raw values: as much as the last position at a level.
+const FAINT_COST: f32 = 24.0;
+
+/// Further rows over and under a level in which its label may stand, where one beside it would cover data; and further
+/// columns beside a vertical line.
 const FURTHER_ROWS: u8 = 3;
 
 /// Places the labels again, off a further line, which is given in shares of the plot.
@@ -53,17 +76,16 @@ struct PendingLabel<'c> {
     /// Candidate positions, the best first.
     anchors: Vec<(Pos2, Align2)>,
     claim: Option<&'static str>,
-    /// The height of the level that it names.
-    level: Option<f32>,
+    /// The reference line that it names.
+    reference: Option<&'c Reference>,
 }
 
 /// The named labels of the visible range.
 fn pending_labels<'c>(chart: &'c Chart<'_>, layout: &Layout) -> impl Iterator<Item = PendingLabel<'c>> {
-    let label = |words, anchors, claim, level| PendingLabel { words, anchors, claim, level };
+    let label = |words, anchors, claim, reference| PendingLabel { words, anchors, claim, reference };
     let zones = chart.zones.iter().map(move |zone| label(zone.label.as_str(), in_zone(layout, zone), zone.claim, None));
     let references = chart.references.iter().map(move |reference| {
-        let level = (!reference.vertical).then(|| layout.y_of(reference.at));
-        label(&reference.label, beside_reference(layout, reference), reference.claim, level)
+        label(&reference.label, beside_reference(layout, reference), reference.claim, Some(reference))
     });
     let stated = chart.lines.iter().enumerate().filter(|(_, line)| line.claim.is_some());
     let lines = stated.map(move |(i, line)| label(line.name(), beside_line(layout, i), line.claim, None));
@@ -105,8 +127,14 @@ fn beside_reference(layout: &Layout, reference: &Reference) -> Vec<(Pos2, Align2
     let plot = layout.plot;
     if reference.vertical {
         let (x, top) = (layout.x_of(reference.at), plot.top() + 2.0);
-        let beside = |y: f32| [(pos2(x + 4.0, top + y), Align2::LEFT_TOP), (pos2(x - 4.0, top + y), Align2::RIGHT_TOP)];
-        return rows().filter(|_| plot.x_range().contains(x)).flat_map(beside).collect();
+        let beside = |apart: f32| {
+            let at = move |y: f32| {
+                [(pos2(x + apart, top + y), Align2::LEFT_TOP), (pos2(x - apart, top + y), Align2::RIGHT_TOP)]
+            };
+            rows().flat_map(at)
+        };
+        let distances = (0..=FURTHER_ROWS).map(|column| 4.0 + f32::from(column) * 2.0 * ROW_HEIGHT);
+        return distances.filter(|_| plot.x_range().contains(x)).flat_map(beside).collect();
     }
     let y = layout.y_of(reference.at);
     let across = [
@@ -145,32 +173,40 @@ pub(super) fn move_inside(plot: Rect, rect: Rect) -> Rect {
     rect.translate(vec2((inside.left() - rect.left()).max(0.0), (inside.top() - rect.top()).max(0.0)))
 }
 
-/// The penalty of a label's place: it counts overlaps with other labels, then with lines, reference lines among them.
+/// The penalty of a label's place: it counts overlaps with other labels, then with lines, reference lines among them,
+/// then with bands and what is drawn faintest.
 fn cost(chart: &Chart<'_>, layout: &Layout, placed: &[Label], rect: Rect) -> f32 {
     if placed.iter().any(|l| l.rect.expand(1.0).intersects(rect)) {
         return OVERLAP_COST;
     }
-    let crossed = layout.traces.iter().filter(|t| t.strength > FAINTEST_LINE && !t.stems).map(|t| {
-        let near = rect.expand(2.0);
-        let window = Window { x: ends(near.x_range()), y: ends(near.y_range()) };
+    let near = rect.expand(2.0);
+    let window = Window { x: ends(near.x_range()), y: ends(near.y_range()) };
+    let count = |t: &PlottedLine| {
         let at = |shares: &[f64; 2]| {
             let Pos2 { x, y } = layout.screen_point(*shares);
             [x, y].map(f64::from)
         };
         let on = t.points.windows(2).filter(|p| window.segment(at(&p[0]), at(&p[1])).is_some());
         let single = t.points.len() == 1 && window.contains(at(&t.points[0]));
-        match on.count() + usize::from(single) {
-            0 => 0.0,
-            n => CROSSING_COST + n.min(40) as f32 * 3.0,
-        }
+        on.count() + usize::from(single)
+    };
+    let traces = || layout.traces.iter().filter(|t| !t.stems);
+    let is_faint = |t: &PlottedLine| t.strength <= FAINTEST_LINE;
+    let crossed = traces().filter(|t| !is_faint(t)).map(count).filter(|n| *n > 0);
+    let crossed = crossed.map(|n| CROSSING_COST + n.min(40) as f32 * 3.0);
+    let is_on_band = layout.areas.iter().flat_map(|area| area.columns.windows(2)).any(|pair| {
+        let [[from, low_a, high_a], [to, low_b, high_b]] = [pair[0], pair[1]];
+        let upper_left = layout.screen_point([from, high_a.max(high_b)]);
+        Rect::from_min_max(upper_left, layout.screen_point([to, low_a.min(low_b)])).intersects(near)
     });
+    let is_on_faint = is_on_band || traces().any(|t| is_faint(t) && count(t) > 0);
     // a label may touch its own reference line, and be pushed onto it by the edge of the plot
     let inner = rect.shrink(1.0);
     let through = chart.references.iter().filter(|reference| match reference.vertical {
         true => inner.x_range().contains(layout.x_of(reference.at)),
         false => inner.y_range().contains(layout.y_of(reference.at)),
     });
-    crossed.sum::<f32>() + through.count() as f32 * CROSSING_COST
+    crossed.sum::<f32>() + through.count() as f32 * CROSSING_COST + if is_on_faint { FAINT_COST } else { 0.0 }
 }
 
 fn ends(range: Rangef) -> [f64; 2] {
@@ -197,7 +233,7 @@ mod tests {
     use eframe::egui::Color32;
 
     use super::{
-        super::{Axis, ChartState, Line},
+        super::{Axis, ChartState, Curve, Line},
         *,
     };
 
@@ -286,6 +322,36 @@ mod tests {
         chart.horizontal_line("most common", 0.1);
         let layout = Layout::new(&chart, &ChartState::default(), [400.0, 260.0], &measure);
         assert_eq!(layout.labels[0].leader, None, "beside its level it needs none");
+    }
+
+    /// The curve swings through all heights beside the line, and nowhere else.
+    #[test]
+    fn a_label_leaves_its_vertical_line_where_a_curve_is_beside_it() {
+        let swing = |i: u8| if (20..40).contains(&i) && i.is_multiple_of(2) { 1.0 } else { 0.0 };
+        let points: Vec<[f64; 2]> = (0..=60).map(|i| [f64::from(i), swing(i)]).collect();
+        let mut chart = Chart::new("t", Axis::new("x"), Axis::new("y")).line(Line::new("a", Color32::RED, points));
+        chart.vertical_line("u = 0", 30.0);
+        let layout = Layout::new(&chart, &ChartState::default(), [400.0, 260.0], &measure);
+        let (label, x) = (layout.labels[0].rect, layout.x_of(30.0));
+        assert!(label.left() > layout.x_of(40.0) || label.right() < layout.x_of(20.0), "{label:?} beside {x}");
+        let leader = layout.labels[0].leader.expect("a line leads to the vertical one");
+        assert!(leader[0].y == leader[1].y && leader[1].x == x, "{leader:?}");
+    }
+
+    /// The level is in the middle of a band and of noisy values.
+    #[test]
+    fn a_label_is_off_bands_and_raw_values() {
+        let mut raw = Curve::default();
+        (0..60u64).for_each(|step| raw.push(step, if step.is_multiple_of(2) { 0.1 } else { -0.1 }));
+        let mean = vec![[0.0, 0.0], [59.0, 0.0]];
+        let mut chart = Chart::new("t", Axis::new("x"), Axis::new("y").include(&[-1.0, 1.0]));
+        chart.add(Line::new("a", Color32::RED, mean).raw(&raw));
+        chart.band("a, \u{b1}1 sd", Color32::RED, vec![[0.0, -0.2], [59.0, -0.2]], vec![[0.0, 0.2], [59.0, 0.2]]);
+        chart.horizontal_line("equal", 0.0);
+        let layout = Layout::new(&chart, &ChartState::default(), [400.0, 260.0], &measure);
+        let label = &layout.labels[0];
+        assert!(label.rect.bottom() < layout.y_of(0.2) || label.rect.top() > layout.y_of(-0.2), "{label:?}");
+        assert!(label.leader.is_some());
     }
 
     /// A line that is the number of a claim is named beside itself; one that is switched off is not.

@@ -408,13 +408,10 @@ fn elide(words: String, room: f32, measure: MeasureText<'_>) -> String {
 
 /// About as many ticks of an axis as wanted: places with their numbers.
 fn ticks(axis: &Axis, scale: Scale, [from, to]: [f64; 2], wanted: usize) -> Vec<(f64, String)> {
-    if !axis.integer_ticks {
-        return scale.ticks(from, to, wanted);
+    match axis.integer_ticks {
+        true => scale.integer_ticks(from, to, wanted),
+        false => scale.ticks(from, to, wanted),
     }
-    // no more numbers than whole ones, so that none needs a digit after the point
-    let mut ticks = scale.ticks(from, to, wanted.min(((to - from) as usize).max(1)));
-    ticks.retain(|t| (scale.value(t.0) - scale.value(t.0).round()).abs() < 1e-6);
-    ticks
 }
 
 fn axis_label(axis: &Axis, scale: Scale) -> String {
@@ -432,7 +429,7 @@ fn is_named(chart: &Chart<'_>, i: usize) -> bool {
     line.is_listed() && !line.label.is_empty() && drawn
 }
 
-/// The last point at or before x, which a readout shows.
+/// The last point at or before x.
 pub fn value_before(data: &Data<'_>, x: f64) -> Option<[f64; 2]> {
     match data {
         Data::Curve(c) => c.point_at(x.max(0.0).floor() as u64).map(|(s, v)| [s as f64, v]),
@@ -440,17 +437,20 @@ pub fn value_before(data: &Data<'_>, x: f64) -> Option<[f64; 2]> {
     }
 }
 
-/// The x of the line's point that is nearest to `x` on the axis, for readouts over steps. A staircase holds its value
-/// until the next point, so that there it is the point before.
-pub fn nearest_x(line: &Line<'_>, x: f64, scale: Scale) -> Option<f64> {
+/// The line's point that is nearest to `x` on the axis, which a readout shows. A staircase holds its value until the
+/// next point, so that there it is the point before.
+pub fn nearest_point(line: &Line<'_>, x: f64, scale: Scale) -> Option<[f64; 2]> {
     let after = || match &line.data {
-        Data::Curve(c) => c.points((x.max(0.0).floor() as u64).saturating_add(1), u64::MAX).next().map(|p| p.0 as f64),
-        Data::Points(p) => p.get(p.partition_point(|p| p[0] <= x + 1e-12)).map(|p| p[0]),
+        Data::Curve(c) => {
+            let next = c.points((x.max(0.0).floor() as u64).saturating_add(1), u64::MAX).next();
+            next.map(|(step, value)| [step as f64, value])
+        }
+        Data::Points(p) => p.get(p.partition_point(|p| p[0] <= x + 1e-12)).copied(),
     };
-    let before = value_before(&line.data, x).map(|p| p[0]);
+    let before = value_before(&line.data, x);
     let after = if line.stroke == Stroke::Stairs { None } else { after() };
-    let far = |at: f64| (scale.position(at) - scale.position(x)).abs();
-    before.into_iter().chain(after).min_by(|a, b| far(*a).total_cmp(&far(*b)))
+    let far = |p: &[f64; 2]| (scale.position(p[0]) - scale.position(x)).abs();
+    before.into_iter().chain(after).min_by(|a, b| far(a).total_cmp(&far(b)))
 }
 
 #[cfg(test)]

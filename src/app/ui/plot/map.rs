@@ -352,9 +352,7 @@ impl<'a> MapUi<'a> {
         let mono = FontId::monospace(12.0);
         let ticks = |from: f32, to: f32, room: f32| {
             let wanted = (room / 48.0).floor().clamp(1.0, 8.0) as usize;
-            let mut t = Scale::Linear.ticks(from as f64, to as f64 - 0.5, wanted);
-            t.retain(|t| t.0.fract() == 0.0);
-            t
+            Scale::Linear.integer_ticks(from as f64, to as f64 - 0.5, wanted)
         };
         let x = |value: f64| rect.left() + (value as f32 + 0.5 - window[0]) / (window[2] - window[0]) * rect.width();
         let y = |value: f64| rect.top() + (value as f32 + 0.5 - window[1]) / (window[3] - window[1]) * rect.height();

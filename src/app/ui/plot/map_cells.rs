@@ -24,24 +24,43 @@ pub struct MapCells {
 }
 
 impl MapCells {
-    /// Copies a matrix of `source`, which `part` names among its matrices, unless it is cached already. `has_value`
-    /// decides which cells have a value; the others are drawn as missing. One whose value is not finite has another look.
-    pub fn cache_matrix(
+    /// Copies a matrix of `source`, which `part` names among its matrices, unless it is cached already. A value that is
+    /// not finite has a look of its own.
+    pub fn cache_matrix(&mut self, source: &Arc<Payload>, part: &str, matrix: MatrixView<'_>) {
+        self.cache(source, part, matrix, |_, _| false);
+    }
+
+    /// Like [`MapCells::cache_matrix`] for weights of queries (rows) on keys (columns). A later key without weight is
+    /// masked, and drawn as missing; so is a key at a distance at which no query has a weight, as beyond a window. Any
+    /// other weight of 0 is a rounded one.
+    pub fn cache_attention(&mut self, source: &Arc<Payload>, part: &str, matrix: MatrixView<'_>) {
+        if self.part == part && self.is_copy_of(source) {
+            return;
+        }
+        let cols = matrix.cols.max(1);
+        let distance = |i: usize| (i / cols).checked_sub(i % cols);
+        let mut has_weight = vec![false; matrix.rows];
+        let nonzero = matrix.data.iter().enumerate().filter(|(_, v)| **v != 0.0);
+        nonzero.filter_map(|(i, _)| distance(i)).for_each(|d| has_weight[d] = true);
+        self.cache(source, part, matrix, |i, v| v == 0.0 && distance(i).is_none_or(|d| !has_weight[d]));
+    }
+
+    fn cache(
         &mut self,
         source: &Arc<Payload>,
         part: &str,
         matrix: MatrixView<'_>,
-        has_value: impl Fn(f32) -> bool,
+        is_masked: impl Fn(usize, f32) -> bool,
     ) {
         if self.part == part && self.is_copy_of(source) {
             return;
         }
-        let drawn = |v: f32| match v.is_finite() {
-            _ if !has_value(v) => f32::NAN,
-            true => v,
+        let drawn = |(i, v): (usize, &f32)| match v.is_finite() {
+            _ if is_masked(i, *v) => f32::NAN,
+            true => *v,
             false => NOT_FINITE,
         };
-        let data = matrix.data.iter().map(|v| drawn(*v)).collect();
+        let data = matrix.data.iter().enumerate().map(drawn).collect();
         let cells = Cells { rows: matrix.rows, cols: matrix.cols, data };
         *self = Self { payload: Some(source.clone()), ..Self::new(part, cells) };
     }
@@ -110,7 +129,7 @@ mod tests {
     fn row_cells(data: &[f32]) -> MapCells {
         let mut held = MapCells::default();
         let payload = Arc::new(Payload::Unknown(0.into()));
-        held.cache_matrix(&payload, "", MatrixView { rows: 1, cols: data.len(), data }, |v| v != 0.0);
+        held.cache_attention(&payload, "", MatrixView { rows: 1, cols: data.len(), data });
         held
     }
 
@@ -119,13 +138,22 @@ mod tests {
         let matrix = MatrixView { rows: 1, cols: 2, data: &[1.0, 2.0] };
         let payload = Arc::new(Payload::Unknown(0.into()));
         let mut held = MapCells::default();
-        held.cache_matrix(&payload, "", matrix, |v| v < 2.0);
+        held.cache_matrix(&payload, "", matrix);
         let first = held.revision;
-        held.cache_matrix(&payload, "", matrix, |_| true);
+        held.cache_matrix(&payload, "", matrix);
         assert_eq!(held.revision, first);
-        assert!(held.value(0, 1).is_nan() && held.value(0, 2).is_nan());
-        held.cache_matrix(&Arc::new((*payload).clone()), "", matrix, |_| true);
+        assert!(held.value(0, 1) == 2.0 && held.value(0, 2).is_nan());
+        held.cache_matrix(&Arc::new((*payload).clone()), "", matrix);
         assert!(held.revision > first);
+    }
+
+    #[test]
+    fn keys_that_no_query_sees_are_masked() {
+        let mut held = MapCells::default();
+        // a window of two keys, and a weight that is rounded to 0
+        let matrix = MatrixView { rows: 3, cols: 3, data: &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.5, 0.5] };
+        held.cache_attention(&Arc::new(Payload::Unknown(0.into())), "", matrix);
+        assert_eq!([(0, 1), (1, 0), (2, 0)].map(|(q, k)| held.label(q, k)), ["masked", "0", "masked"]);
     }
 
     #[test]

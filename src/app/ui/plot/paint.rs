@@ -5,12 +5,13 @@ use eframe::egui::{
     self, Align2, Color32, CornerRadius, CursorIcon, FontId, Id, LayerId, Order, Rect, Response, Sense, StrokeKind, Ui,
     UiBuilder, Vec2, WidgetInfo, accesskit::Role, pos2, vec2,
 };
+use egui_plot::PlotItem as _;
 
 use super::{
     Chart, ChartState, Mark, Scale, Stroke, clip,
     empty::empty_ui,
     events::{StepEvents, step_events},
-    geometry::{Label, Layout, ROW_HEIGHT, TEXT_SIZE},
+    geometry::{Label, Layout, PlottedLine, ROW_HEIGHT, TEXT_SIZE},
     gestures::claim_link_ui,
     guess::{Guess, are_claims_hidden, guess_on},
     labels::{move_inside, place_avoiding},
@@ -282,7 +283,7 @@ impl Canvas<'_> {
             .set_margin_fraction(Vec2::ZERO)
             .cursor_color(Color32::TRANSPARENT)
             .sense(Sense::click_and_drag());
-        plot.show(&mut inner, |plot| {
+        let shown = plot.show(&mut inner, |plot| {
             // Bounds are shares of the plot, because data units may overflow.
             plot.set_plot_bounds(egui_plot::PlotBounds::from_min_max([0.0; 2], [1.0; 2]));
             for area in layout.areas.iter().filter(|area| area.columns.len() > 1) {
@@ -295,17 +296,12 @@ impl Canvas<'_> {
             }
             for trace in &layout.traces {
                 let colour = trace.colour.gamma_multiply(trace.strength);
-                if let Some(mark) = trace.mark {
-                    let points = egui_plot::Points::new("", trace.points.clone()).shape(shape_of(mark));
-                    let filled = matches!(mark, Mark::Up | Mark::Dot);
-                    let radius = if mark == Mark::Dot { DOT } else { MARK };
-                    plot.points(points.color(colour).radius(radius).filled(filled).allow_hover(false));
-                } else if trace.stems {
+                if trace.stems {
                     for [x, y] in &trace.points {
                         let stem = vec![[*x, 0.0], [*x, *y]];
                         plot.line(egui_plot::Line::new("", stem).color(colour).width(2.0).allow_hover(false));
                     }
-                } else if trace.points.len() > 1 {
+                } else if trace.mark.is_none() && trace.points.len() > 1 {
                     let style = match trace.stroke {
                         Stroke::Dashed if trace.is_dashed() => egui_plot::LineStyle::Dashed { length: 7.0 },
                         Stroke::Dotted if trace.is_dashed() => egui_plot::LineStyle::Dotted { spacing: 5.0 },
@@ -320,18 +316,31 @@ impl Canvas<'_> {
                             .allow_hover(false),
                     );
                 }
-                if trace.dots {
-                    // a single value is the whole of its line, so its mark is larger
-                    let line = trace.line.and_then(|line| self.chart.lines.get(line));
-                    let is_single = line.is_some_and(|line| line.data.len() == 1);
-                    let points = egui_plot::Points::new("", trace.points.clone());
-                    let points =
-                        points.radius(if is_single { LONE } else { DOT }).filled(!(is_single && trace.is_dashed()));
-                    plot.points(points.color(colour).allow_hover(false));
-                }
             }
-        })
-        .response
+        });
+        let mut marks = vec![];
+        for points in layout.traces.iter().filter_map(|trace| self.marks(trace)) {
+            points.shapes(ui, &shown.transform, &mut marks);
+        }
+        self.painter.extend(marks);
+        shown.response
+    }
+
+    /// The marks of a trace at its points in the plot, painted whole: the plot would cut those at its edges.
+    fn marks(&self, trace: &PlottedLine) -> Option<egui_plot::Points<'static>> {
+        // a single value is the whole of its line, so its mark is larger
+        let line = trace.line.and_then(|line| self.chart.lines.get(line));
+        let is_single = line.is_some_and(|line| line.data.len() == 1);
+        let (radius, is_filled) = match trace.mark {
+            Some(Mark::Dot) => (DOT, true),
+            Some(mark) => (MARK, mark == Mark::Up),
+            None if !trace.dots => return None,
+            None if is_single => (LONE, !trace.is_dashed()),
+            None => (DOT, true),
+        };
+        let points: Vec<[f64; 2]> = self.layout.marked_points(trace).collect();
+        let points = egui_plot::Points::new("", points).shape(shape_of(trace.mark.unwrap_or(Mark::Dot)));
+        Some(points.color(trace.colour.gamma_multiply(trace.strength)).radius(radius).filled(is_filled))
     }
 
     /// Axis words, reference lines with their labels, names, the scrub marker.

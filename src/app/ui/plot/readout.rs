@@ -7,7 +7,7 @@ use eframe::egui::{self, FontId, Galley, Painter, Rect, StrokeKind, pos2, vec2};
 use super::{
     ChartState, Line,
     geometry::{ROW_HEIGHT, SWATCH_WIDTH, TEXT_SIZE},
-    layout::{nearest_x, value_before},
+    layout::{nearest_point, value_before},
     mark::paint_swatch,
     paint::Canvas,
     scale::value_label,
@@ -35,10 +35,11 @@ impl Canvas<'_> {
         let (layout, theme, area) = (self.layout, self.theme, self.area().expand(0.5));
         let place = |x: f64| layout.x_of(x) + self.corner.x;
         let read_lines = || self.chart.lines.iter().filter(|l| !l.faint && !state.hides(l));
-        let steps = read_lines().filter_map(|line| nearest_x(line, x, layout.x_scale));
-        let far = |step: &f64| (place(*step) - place(x)).abs();
-        let nearest = steps.filter(|_| self.chart.x.integer_ticks).min_by(|a, b| far(a).total_cmp(&far(b)));
-        let x = nearest.filter(|step| area.x_range().contains(place(*step))).unwrap_or(x);
+        let nearest = |line: &Line<'_>, x: f64| nearest_point(line, x, layout.x_scale);
+        let places = read_lines().filter_map(|line| nearest(line, x)).map(|[px, _]| px);
+        let far = |px: &f64| (place(*px) - place(x)).abs();
+        let closest = places.min_by(|a, b| far(a).total_cmp(&far(b)));
+        let x = closest.filter(|px| area.x_range().contains(place(*px))).unwrap_or(x);
         let at_x = place(x);
         if !area.x_range().contains(at_x) {
             return;
@@ -46,15 +47,18 @@ impl Canvas<'_> {
         self.painter.vline(at_x, area.y_range(), egui::Stroke::new(1.0, theme.secondary.gamma_multiply(0.7)));
         let mut read: Vec<(&Line<'_>, [f64; 2])> = vec![];
         for line in read_lines() {
-            let Some(point) = value_before(&line.data, x) else { continue };
+            // what is measured at fewer steps than another line is known there from its last step
+            let point = if self.chart.x.integer_ticks { value_before(&line.data, x) } else { nearest(line, x) };
+            let Some(point) = point else { continue };
             let dot = layout.at(point) + self.corner;
             if area.contains(dot) {
                 self.painter.circle(dot, 3.0, line.colour, egui::Stroke::new(1.0, theme.panel));
             }
             read.push((line, point));
         }
-        let newest = read.iter().map(|(_, [px, _])| *px).reduce(f64::max);
-        if let (Some(over), Some(x)) = (over, newest) {
+        let off = |px: &f64| (px - x).abs();
+        let named = read.iter().map(|(_, [px, _])| *px).min_by(|a, b| off(a).total_cmp(&off(b)));
+        if let (Some(over), Some(x)) = (over, named) {
             read.retain(|(line, _)| !line.label.is_empty());
             let rows = read.into_iter().map(|(line, [px, py])| {
                 let other_x = Some(px).filter(|px| *px != x);

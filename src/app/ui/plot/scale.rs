@@ -43,6 +43,20 @@ impl Scale {
         // No round number lies inside, or their labels are equal: the ends label the axis instead.
         [from, to].into_iter().map(|p| (p, value_label(self.value(p).min(f64::MAX)))).collect()
     }
+
+    /// [`Scale::ticks`] at whole numbers alone.
+    pub fn integer_ticks(self, from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
+        // no more numbers than whole ones, so that none needs a digit after the point
+        let mut ticks = self.ticks(from, to, wanted.min(((to - from) as usize).max(1)));
+        let count = ticks.len();
+        ticks.retain(|t| (self.value(t.0) - self.value(t.0).round()).abs() < 1e-6);
+        if ticks.len() < count {
+            // a whole number alone has ticks beside it, whose digits it does not need
+            let with_digits = ticks.iter_mut().filter(|tick| tick.1.contains('.'));
+            with_digits.for_each(|(place, label)| *label = plain(self.value(*place), 0));
+        }
+        ticks
+    }
 }
 
 /// Leaves only every n-th tick its words, for the smallest n at which none touch those before. `span` gives where the
@@ -217,6 +231,21 @@ mod tests {
                 assert!(n >= 2 && n <= wanted * 2, "{n} ticks, {wanted} wanted");
             }
         }
+    }
+
+    #[test]
+    fn whole_numbers_have_whole_labels() {
+        let labels = |scale: Scale, [from, to]: [f64; 2]| {
+            let ticks = scale.integer_ticks(from, to, 8).into_iter();
+            ticks.map(|tick| tick.1).collect::<Vec<_>>()
+        };
+        for (cells, all) in [(1.0, "0"), (2.0, "0 1"), (3.0, "0 1 2"), (4.0, "0 1 2 3"), (6.0, "0 1 2 3 4 5")] {
+            assert_eq!(labels(Scale::Linear, [0.0, cells - 0.5]).join(" "), all);
+        }
+        assert_eq!(labels(Scale::Linear, [6.5, 7.5]), ["7"]);
+        assert_eq!(labels(Scale::Log, [6.5f64.log10(), 7.5f64.log10()]), ["7"]);
+        assert_eq!(labels(Scale::Linear, [19_999.5, 20_000.5]), ["20000"]);
+        assert_eq!(labels(Scale::Linear, [12_000.0, 14_000.0])[1], "12.2k", "as on other axes");
     }
 
     #[test]

@@ -165,7 +165,8 @@ impl Absence<'_> {
             Self::Scheduled(0) => "Measuring; this can take a while before the first step.".to_owned(),
             Self::Scheduled(next) => format!("The run measures this at step {next}."),
             Self::WhenPaused => {
-                "The run does not measure this by itself: it is asked once the run is paused or has ended.".to_owned()
+                let needs = cx.needs(probe);
+                format!("Once the run is paused or has ended, its models are asked, if this applies to them. {needs}")
             }
             Self::OnDemand => demand.to_owned(),
         }

@@ -212,7 +212,7 @@ fn grid_ui<'a>(
         ui.horizontal(|ui| {
             for (column, chart) in pair.iter_mut().enumerate() {
                 if row + 1 < rows {
-                    chart.x.label.clear();
+                    chart.x.has_hidden_label = true;
                 }
                 let index = 2 * row + column;
                 if index > 0 {

@@ -101,6 +101,11 @@ pub trait View {
         &[]
     }
 
+    /// The title, if [`ViewEntry::title`] does not hold for the run.
+    fn title(&self, _mirror: &Mirror) -> Option<String> {
+        None
+    }
+
     /// The subtitle beside the title, which names the data and their step.
     fn subtitle(&self, cx: &ViewCx<'_>) -> String;
 

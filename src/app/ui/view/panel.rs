@@ -69,14 +69,14 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// Leaves the name of an x axis to the chart right below, where that has the same.
+    /// Leaves the name of an x axis to the chart right below, where that has the same. The readout keeps it.
     pub(super) fn name_axes_once(panels: &mut [Self]) {
         for place in 1..panels.len() {
             let (above, below) = panels.split_at_mut(place);
             if let (Body::Chart(above), Body::Chart(below)) = (&mut above[place - 1].body, &below[0].body)
                 && above.x.label == below.x.label
             {
-                above.x.label.clear();
+                above.x.has_hidden_label = true;
             }
         }
     }
@@ -104,5 +104,20 @@ impl<'a> Panel<'a> {
             }
         };
         Some((corner, svg))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::plot::Axis;
+
+    #[test]
+    fn an_axis_that_is_named_below_keeps_its_name_for_the_readout() {
+        let chart = |name: &str| Panel::new(Chart::new(name, Axis::new("depth"), Axis::new(name)), 1.0);
+        let mut panels = [chart("speed"), chart("stretch")];
+        Panel::name_axes_once(&mut panels);
+        let axes = panels.map(|panel| panel.into_chart().map(|chart| (chart.x.label, chart.x.has_hidden_label)));
+        assert_eq!(axes, [true, false].map(|is_hidden| Some(("depth".to_owned(), is_hidden))));
     }
 }

@@ -164,13 +164,22 @@ fn the_nearest_step_is_read() {
     [10, 20, 40].into_iter().for_each(|step| curve.push(step, 1.0));
     let read = |curve: &Curve, stroke| {
         let line = Line::new("a", Color32::RED, curve).stroke(stroke);
-        [3.0, 14.0, 16.0, 29.0, 31.0, 99.0].map(|x| nearest_x(&line, x, Scale::Linear))
+        [3.0, 14.0, 16.0, 29.0, 31.0, 99.0].map(|x| nearest_point(&line, x, Scale::Linear).map(|p| p[0]))
     };
     assert_eq!(read(&curve, Stroke::Solid), [10.0, 10.0, 20.0, 20.0, 40.0, 40.0].map(Some));
     let stairs = [None, Some(10.0), Some(10.0), Some(20.0), Some(20.0), Some(40.0)];
     assert_eq!(read(&curve, Stroke::Stairs), stairs);
     curve.push(60, 1.0);
     assert_eq!(read(&curve, Stroke::Solid)[..5], [10.0, 10.0, 20.0, 20.0, 40.0].map(Some), "a later step changes none");
+}
+
+/// On a logarithmic axis the middle of two points is their geometric mean.
+#[test]
+fn the_nearest_of_measured_points_is_read() {
+    let line = Line::new("a", Color32::RED, vec![[0.25, 1.0], [4.0, 2.0]]);
+    let read = |x: f64, scale: Scale| nearest_point(&line, x, scale).map(|p| p[1]);
+    assert_eq!([2.0, 2.2].map(|x| read(x, Scale::Linear)), [Some(1.0), Some(2.0)]);
+    assert_eq!([0.9, 1.1].map(|x| read(x, Scale::Log)), [Some(1.0), Some(2.0)]);
 }
 
 #[test]
