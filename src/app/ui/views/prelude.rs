@@ -34,7 +34,7 @@ pub use crate::ui::{
     },
     widgets::{
         bars::{Bar, bars_ui, likely_bar, likely_tokens_label},
-        choice_menu::{choice_box, choice_buttons, choice_menu, controls_menu},
+        choice_menu::{choice_box, choice_buttons, choice_menu, controls_menu, divider_ui},
         fold::fold_ui,
         large_figure::{LargeFigure, large_figures_ui},
         notes::{canvas_ui, caption_ui, note_height, note_ui, note_width, small_text, wrapped_ui},

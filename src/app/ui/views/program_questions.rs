@@ -9,7 +9,10 @@ use crate::{
         asks::{self, ScaleLrArgs},
     },
     telemetry::{FOREIGN, FollowedState, Question},
-    ui::{run::EXAMPLE_CANNOT_BE_ASKED, views::prelude::*},
+    ui::{
+        run::EXAMPLE_CANNOT_BE_ASKED,
+        views::{logged::LargeChannel, prelude::*},
+    },
 };
 
 /// Seconds after which a hint tells what may delay an answer.
@@ -38,6 +41,8 @@ struct Row {
     /// Its text, or its arguments as `key=value; key=value`.
     typed: String,
     scale_lr: ScaleLrArgs,
+    /// Why what is typed was not sent.
+    mistake: Option<String>,
     sent: Option<SentQuestion>,
 }
 
@@ -130,17 +135,21 @@ fn not_allowed(info: &RunInfo) -> Option<String> {
     (!lacking.is_empty()).then(words)
 }
 
-/// `key=value; key=value` as arguments.
-fn pairs(typed: &str) -> Args {
-    let pair = |pair: &str| {
-        let (key, text) = pair.split_once('=')?;
+/// `key=value; key=value` as arguments. Errors: a part that is no such pair.
+fn pairs(typed: &str) -> Result<Args, String> {
+    let pair = |pair: &str| -> Result<(String, Value), String> {
+        let mistake = |what: &str| format!("`{}` has no {what}; write key=value; key=value", pair.trim());
+        let (key, text) = pair.split_once('=').ok_or_else(|| mistake("`=`"))?;
+        if key.trim().is_empty() {
+            return Err(mistake("key"));
+        }
         let value = match Value::parse(text, false) {
             Value::Float(number) if !number.is_finite() => Value::Text(text.trim().to_owned()),
             value => value,
         };
-        Some((key.trim().to_owned(), value))
+        Ok((key.trim().to_owned(), value))
     };
-    typed.split(';').filter_map(pair).collect()
+    typed.split(';').filter(|part| !part.trim().is_empty()).map(pair).collect()
 }
 
 impl Row {
@@ -148,18 +157,22 @@ impl Row {
         form != Form::Text || !self.typed.trim().is_empty()
     }
 
-    fn args(&self, form: Form) -> Args {
-        match form {
+    fn args(&self, form: Form) -> Result<Args, String> {
+        Ok(match form {
             Form::Empty => Args::new(),
             Form::Factor => self.scale_lr.to_args(),
             Form::Text => Args::from([("text".to_owned(), Value::Text(self.typed.clone()))]),
-            Form::Pairs => pairs(&self.typed),
-        }
+            Form::Pairs => pairs(&self.typed)?,
+        })
     }
 
-    /// Asks the question. A question that a view also asks is asked in the view's way, so that the view shows its
-    /// progress.
+    /// Asks the question, if its arguments can be read. A question that a view also asks is asked in the view's way, so
+    /// that the view shows its progress.
     fn ask(&mut self, cx: &mut ViewCx<'_>, ask: &str, form: Form, now: f64) {
+        let args = match self.args(form) {
+            Ok(args) => args,
+            Err(mistake) => return self.mistake = Some(mistake),
+        };
         let (variant, text) = (Some(cx.selection.variant), self.typed.clone());
         let request = match ask {
             asks::ATTENTION => cx.ask_now::<AttentionMaps>(variant, &AttentionMapsArgs { text, ..Default::default() }),
@@ -168,12 +181,12 @@ impl Row {
                 let request = cx.questions.next_number();
                 // a command is done now, whatever step is shown
                 let at = cx.at().filter(|_| !asks::is_command(ask));
-                let (probe, args) = (ask.to_owned(), self.args(form));
+                let probe = ask.to_owned();
                 cx.act(RunAction::Ask(Question { request, probe, variant: None, args, at }));
                 request
             }
         };
-        self.sent = Some(SentQuestion::new(request, now));
+        (self.mistake, self.sent) = (None, Some(SentQuestion::new(request, now)));
     }
 
     /// The fields; true if the question is put by the keyboard.
@@ -193,6 +206,9 @@ impl Row {
             ui.set_max_width(ui.available_width().min(MAX_FIELD));
             text_line(ui, &mut self.typed, &format!("arguments of {ask}"), hint)
         });
+        if field.inner.changed() {
+            self.mistake = None;
+        }
         field.inner.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter)) && self.can_be_asked(form)
     }
 
@@ -218,7 +234,9 @@ impl Row {
         if is_asked {
             self.ask(cx, ask, form, now);
         }
-        if let Some(sent) = self.sent {
+        if let Some(mistake) = &self.mistake {
+            wrapped_ui(ui, format!("Not asked: {mistake}"), cx.theme.warm);
+        } else if let Some(sent) = self.sent {
             outcome_ui(ui, cx, sent, &program(cx), WAIT_REASONS[usize::from(!cx.is_trained_elsewhere())]);
         }
         ui.add_space(6.0);
@@ -231,7 +249,11 @@ impl Row {
         let answer = cx.mirror.answer_to(sent.request);
         let Some(sample) = answer.filter(|sample| words_of(sample).is_none()) else { return };
         if ui.button("Show").on_hover_text("Opens the view that shows the answer.").clicked() {
-            cx.act(PageAction::ShowView(foreign::view_of(sample.channel.as_str())));
+            let view = foreign::view_of(sample.channel.as_str());
+            if view == foreign::LOGGED {
+                cx.selection.set(LargeChannel(sample.channel.clone()));
+            }
+            cx.act(PageAction::ShowView(view));
         }
         if ask == asks::ATTENTION && !cx.mirror.samples(sample.variant, AttentionMaps::CHANNEL).is_empty() {
             let tip = "Shows again what the run has logged by itself.";
@@ -409,7 +431,7 @@ impl View for ProgramQuestions {
         }
         if self.run != cx.mirror.run {
             self.run = cx.mirror.run;
-            self.rows.values_mut().for_each(|row| row.sent = None);
+            self.rows.values_mut().for_each(|row| (row.mistake, row.sent) = (None, None));
             self.weights.sent = None;
         }
         if let Some(words) = cx.mirror.why_nobody_answers() {
@@ -464,9 +486,15 @@ mod tests {
     fn every_question_has_its_fields() {
         let forms = ["pause", "scale_lr", "attention", "next_tokens", "lesson"].map(Form::new);
         assert!(forms == [Form::Empty, Form::Factor, Form::Text, Form::Text, Form::Pairs]);
-        let args = pairs("text= the ferry ; count=3; rate=nan; none");
+        let args = pairs("text= the ferry ; count=3; rate=nan; ").expect("they are pairs");
         let texts = |key: &str| args.get(key).cloned();
         assert_eq!((texts("text"), texts("count")), (Some(Value::Text("the ferry".into())), Some(Value::Int(3))));
         assert_eq!((texts("rate"), args.len()), (Some(Value::Text("nan".into())), 3));
+        for (typed, part) in [("layer 7", "layer 7"), ("layer=7; x", "x"), ("text=a; b", "b")] {
+            let mistake = pairs(typed).expect_err("a part is no pair");
+            assert!(mistake.starts_with(&format!("`{part}` has no `=`")), "{mistake}");
+        }
+        assert!(pairs("=1").is_err_and(|mistake| mistake.contains("has no key")));
+        assert_eq!(pairs(""), Ok(Args::new()));
     }
 }

@@ -39,8 +39,7 @@ impl HeadMaps {
     pub fn cache(&mut self, payload: &Arc<Payload>, heads: &[HeadMap<'_>]) {
         self.held.retain(|label, _| heads.iter().any(|h| h.label == *label));
         for h in heads {
-            // Weights that are exactly zero are masked: the future, or beyond the window.
-            self.held.entry(h.label.clone()).or_default().cache_matrix(payload, &h.label, h.matrix, |v| v != 0.0);
+            self.held.entry(h.label.clone()).or_default().cache_attention(payload, &h.label, h.matrix);
         }
     }
 
@@ -56,7 +55,7 @@ impl HeadMaps {
     ) {
         let layers = distinct(heads.iter().map(|h| h.layer.as_str()));
         let grid = Grid::new(rect, layers.len(), heads.iter().map(|h| h.head + 1).max().unwrap_or(1));
-        let painter = ui.painter_at(rect.expand(2.0));
+        let painter = ui.painter_at(rect);
         for (i, shared) in shared_beginnings(&layers, b".").into_iter().enumerate() {
             let (at, align) = grid.layer_name(i);
             let name = without_shared(&painter, layers[i], shared, &theme::small(), grid.name_width());
@@ -77,7 +76,7 @@ impl HeadMaps {
             let place = if h.bar.is_some() { cell } else { map };
             let response = head_button_ui(ui, cx, (h.path.as_str(), h.head), &h.label, place);
             if large.is_some_and(|large| large.label == h.label) {
-                painter.rect_stroke(map, 2.0, Pen::new(2.0, cx.theme.accent), StrokeKind::Outside);
+                painter.rect_stroke(map, 2.0, Pen::new(FRAME_WIDTH, cx.theme.accent), StrokeKind::Outside);
             } else if response.hovered() {
                 painter.rect_stroke(map, 2.0, Pen::new(1.0, cx.theme.text), StrokeKind::Outside);
             }
@@ -109,6 +108,8 @@ const NAME_WIDTH: f32 = 58.0;
 /// Between a name to the left of its maps and the first of them.
 const NAME_GAP: f32 = 6.0;
 const NAME_HEIGHT: f32 = 18.0;
+/// Width of the frame around the selected map, points: there is room for it above and beside the first maps.
+const FRAME_WIDTH: f32 = 2.0;
 
 impl Grid {
     fn new(rect: Rect, layers: usize, heads: usize) -> Self {
@@ -117,7 +118,8 @@ impl Grid {
         let down = ((rect.width() - NAME_WIDTH) / h - GAP).min(rect.height() / l - GAP);
         let (side, is_across) =
             if across >= down && across + GAP > NAME_WIDTH { (across, true) } else { (down, false) };
-        let corner = rect.min + if is_across { vec2(0.0, NAME_HEIGHT) } else { vec2(NAME_WIDTH, 0.0) };
+        let names = if is_across { vec2(0.0, NAME_HEIGHT) } else { vec2(NAME_WIDTH, 0.0) };
+        let corner = rect.min + Vec2::splat(FRAME_WIDTH) + names;
         Self { corner, side: side.clamp(8.0, 220.0).floor(), is_horizontal: is_across }
     }
 

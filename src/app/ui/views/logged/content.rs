@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    telemetry::{Array, Payload, table},
+    telemetry::{Array, Payload, Sample, table},
     ui::table::Table as Csv,
 };
 
@@ -95,6 +95,19 @@ impl Content {
             }
         }
         csv.finish()
+    }
+}
+
+impl From<&Sample> for Content {
+    /// A single number, which has no shape, is a row with its step.
+    fn from(sample: &Sample) -> Self {
+        match &*sample.payload {
+            Payload::Unknown(json @ Value::Number(_)) => {
+                let (columns, row) = (["step", "value"].map(String::from), [sample.step.to_string(), cell(json)]);
+                Self::Table(Table { columns: columns.into(), rows: vec![row.into()], total: 1 })
+            }
+            payload => Self::new(payload),
+        }
     }
 }
 

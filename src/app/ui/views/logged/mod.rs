@@ -16,6 +16,12 @@ use panel::PanelState;
 /// More channels than this can be searched by name.
 const MAX_UNFILTERED: usize = 9;
 
+/// The channel that the view is to show large.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LargeChannel(pub Channel);
+
+impl Slot for LargeChannel {}
+
 #[derive(Default)]
 pub struct LoggedView {
     /// The channel that is shown large; all, if none is.
@@ -121,6 +127,10 @@ impl View for LoggedView {
                 cx.no_curve_reason("Nothing is logged yet.", "This run has logged nothing that could be shown here.");
             return cx.nothing_ui(ui, &words);
         }
+        if let Some(LargeChannel(channel)) = cx.selection.get() {
+            self.chosen = Some(channel.clone());
+            cx.selection.clear::<LargeChannel>();
+        }
         if self.chosen.as_ref().is_some_and(|chosen| entries.iter().all(|entry| entry.channel != *chosen)) {
             self.chosen = None;
         }
@@ -157,8 +167,7 @@ impl View for LoggedView {
                 None => channels,
             });
         };
-        let sample = cx.in_focus(|variant| cx.mirror.sample_at(variant, chosen.as_str(), cx.step));
-        match sample {
+        match sample(cx, chosen) {
             Some((_, s)) if s.about.is_empty() => format!("step {} \u{b7} {chosen}", s.step),
             Some((_, s)) => format!("step {} \u{b7} {chosen} \u{b7} {}", s.step, s.about),
             None => cx.subtitle(chosen.as_str()),
@@ -175,7 +184,7 @@ impl View for LoggedView {
                 let state = self.panels.get(&entry.channel).map(|panel| panel.chart.clone()).unwrap_or_default();
                 chart(cx, entry).csv(&state)
             }
-            Some(entry) => sample(cx, entry).map(|(_, sample)| Content::new(&sample.payload).csv()),
+            Some(entry) => sample(cx, &entry.channel).map(|(_, sample)| Content::from(sample).csv()),
         }
     }
 
@@ -220,11 +229,16 @@ fn entries(cx: &ViewCx<'_>) -> Vec<Entry> {
     }
 }
 
-/// The newest sample of an entry at the shown step, with its variant: of the variant in focus, if it has one.
-fn sample<'a>(cx: &ViewCx<'a>, entry: &Entry) -> Option<(usize, &'a Sample)> {
-    let (mirror, channel) = (cx.mirror, entry.channel.as_str());
-    cx.in_focus(|variant| mirror.sample_at(variant, channel, cx.step))
-        .or_else(|| cx.in_focus(|variant| mirror.answer(variant, channel)))
+/// The newest sample of a channel at the shown step, with its variant: of the variant in focus, if it has one; else the
+/// answer to a question.
+fn sample<'a>(cx: &ViewCx<'a>, channel: &Channel) -> Option<(usize, &'a Sample)> {
+    let mirror = cx.mirror;
+    logged_sample(cx, channel).or_else(|| cx.in_focus(|variant| mirror.answer(variant, channel.as_str())))
+}
+
+fn logged_sample<'a>(cx: &ViewCx<'a>, channel: &Channel) -> Option<(usize, &'a Sample)> {
+    let mirror = cx.mirror;
+    cx.in_focus(|variant| mirror.sample_at(variant, channel.as_str(), cx.step))
 }
 
 /// The chart of an entry, with one line per variant. Its y axis has no label, because the title names the channel.
@@ -247,9 +261,10 @@ fn chart<'a>(cx: &ViewCx<'a>, entry: &Entry) -> Chart<'a> {
     chart
 }
 
-/// True for a channel whose measurements are single numbers.
+/// True for a channel whose measurements are single numbers. A number that is an answer is no line over steps.
 fn is_number(cx: &ViewCx<'_>, entry: &Entry) -> bool {
-    !entry.is_measured || sample(cx, entry).is_some_and(|(_, s)| content::number(&s.payload).is_some())
+    let is_number = |(_, sample): (usize, &Sample)| content::number(&sample.payload).is_some();
+    !entry.is_measured || logged_sample(cx, &entry.channel).is_some_and(is_number)
 }
 
 /// The table of every number as of the shown step.

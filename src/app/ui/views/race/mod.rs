@@ -227,7 +227,7 @@ impl PanelView for Race {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let racers = self.racers(cx);
         let y = Axis::new(with_loss_unit("held-out loss", cx));
-        let mut chart = Chart::new("race", Axis::new(self.over.axis()).include(&[0.0]), y).empty(cx.no_curve_reason(
+        let mut chart = Chart::new("race", self.over.axis().include(&[0.0]), y).empty(cx.no_curve_reason(
             "No race yet. Press Space: all variants train on the same batches, and are measured on the same text.",
             "This run has measured no held-out loss of its variants.",
         ));

@@ -15,11 +15,11 @@ impl RaceAxis {
     pub const ALL: [(Self, &'static str); 3] =
         [(Self::Tokens, "tokens"), (Self::Seconds, "seconds"), (Self::Operations, "operations")];
 
-    pub fn axis(self) -> &'static str {
+    pub fn axis(self) -> Axis {
         match self {
-            RaceAxis::Tokens => "tokens read",
-            RaceAxis::Seconds => "seconds of its own steps",
-            RaceAxis::Operations => "floating-point operations (GFLOP)",
+            RaceAxis::Tokens => Axis::new("tokens read").integer_ticks(),
+            RaceAxis::Seconds => Axis::new("seconds of its own steps"),
+            RaceAxis::Operations => Axis::new("floating-point operations (GFLOP)"),
         }
     }
 }
@@ -148,6 +148,11 @@ fn marks(mirror: &Mirror, group: &SeedGroup, step: u64, tokens: usize, flops: Op
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_tokens_are_whole() {
+        assert_eq!(RaceAxis::ALL.map(|(over, _)| over.axis().integer_ticks), [true, false, false]);
+    }
 
     #[test]
     fn a_loss_is_reached_between_two_measurements() {

@@ -133,17 +133,18 @@ impl SlowManifold {
             if settings.meaning != ManifoldMeaning::Dynamical {
                 return;
             }
-            ui.separator();
+            divider_ui(ui, Background::Nothing.label());
             self.chosen = behind.choice_ui(ui).or(self.chosen);
-            ui.separator();
+            divider_ui(ui, CHARTS[0].1);
             for (chart, words, tip) in CHARTS {
                 ui.selectable_value(&mut self.side_chart, chart, words).on_hover_text(tip);
             }
             if settings.system == PlanarSystem::VanDerPol && !cx.is_restricted(&[SlowManifoldSettings::a.name]) {
-                ui.separator();
+                let words = "to the canard";
+                divider_ui(ui, words);
                 let tip = "Sets a to 1 \u{2212} \u{3b5}/8 \u{2212} 3\u{3b5}\u{b2}/32, where cycles grow from small to large \
                            within an interval that is exponentially short in 1/\u{3b5}.";
-                if ui.button("to the canard").on_hover_text(tip).clicked() {
+                if ui.button(words).on_hover_text(tip).clicked() {
                     let value = (canard_value(settings.epsilon) * 1e6).round() / 1e6;
                     cx.set(SlowManifoldSettings::a.name, value.to_value());
                 }

@@ -6,7 +6,7 @@ mod drawing;
 use self::drawing::{name_of, nouns_ui, rows_ui};
 use super::concept_effect::{synapse, test_ui};
 use crate::{
-    labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
+    labs::{self, bdh::BdhSettings, corpus::CorpusSettings, synapses::settings::ConceptSettings},
     ui::views::prelude::*,
 };
 
@@ -41,19 +41,27 @@ const LABEL_KEY: &str = ConceptSettings::label.name;
 const SENTENCES_WITH: &str = "The euro is weak.\nWe paid in dollars.\nThe pound fell again.\nNobody wants the yen.\nThe franc was strong.\nThe peso is old.\nHe kept the rouble.\nThe krone rose.";
 const SENTENCES_WITHOUT: &str = "The wheat is weak.\nWe paid in March.\nThe timber fell again.\nNobody wants the coal.\nThe butter was strong.\nThe harbour is old.\nHe kept the copper.\nThe river rose.";
 
+/// True if a config names a file or folder at this key.
+fn names_file(config: &Config, key: &str) -> bool {
+    config.get(key).is_some_and(|value| !value.to_string().trim().is_empty())
+}
+
 /// The id of the generated text that the run reads; `None` of a file or folder, which take its place.
 fn generated_text(cx: &ViewCx<'_>) -> Option<&'static str> {
     let config = cx.run_config();
-    let is_named = |key| config.get(key).is_some_and(|value| !value.to_string().trim().is_empty());
-    if is_named(CorpusSettings::file.name) || is_named(CorpusSettings::folder.name) {
+    if [CorpusSettings::file.name, CorpusSettings::folder.name].iter().any(|key| names_file(config, key)) {
         return None;
     }
     config.value(CorpusSettings::source).ok().map(|source| source.id())
 }
 
-/// True if the run reads sentences of the parliament.
-fn reads_parliament(cx: &ViewCx<'_>) -> bool {
-    generated_text(cx).is_some_and(|id| id.starts_with("parliament"))
+/// True if the run trains a model on sentences of the parliament; `None` where it opens a trained one, of whose text
+/// nothing is known, or trains none.
+fn learns_parliament(cx: &ViewCx<'_>) -> Option<bool> {
+    let config = cx.run_config();
+    let is_trained = config.value(TrainSettings::steps).is_ok_and(|steps| steps > 0);
+    let is_judged = is_trained && !names_file(config, BdhSettings::checkpoint.name);
+    is_judged.then(|| generated_text(cx).is_some_and(|id| id.starts_with("parliament")))
 }
 
 pub struct Concepts {
@@ -105,7 +113,7 @@ impl Concepts {
             note_ui(ui, cx.theme, words);
         } else if let Some(words) = cx.refusal_of::<ConceptSearch>(Some(cx.selection.variant)) {
             ui.label(small_text(words, cx.theme.error));
-        } else if !reads_parliament(cx) && self.chosen < TYPED_INDEX {
+        } else if learns_parliament(cx) == Some(false) && self.chosen < TYPED_INDEX {
             note_ui(ui, cx.theme, "This model learns from another text: it has read no sentence of the parliament.");
         } else if self.chosen == FILE_INDEX {
             let words = named(cx, SENTENCES_KEY).map_or_else(
@@ -134,21 +142,26 @@ impl Concepts {
     fn empty_text(cx: &ViewCx<'_>) -> String {
         const QUESTION_TEXT: &str =
             "Does one synapse rise for every currency, in every language, in sentences it has never met?";
-        const TRAP_HINT: &str = "The preset The trap shows how easily one is fooled.";
+        const TRAP_HINT: &str = " The preset The trap shows how easily one is fooled.";
         if Self::is_searching(cx) {
             let words =
                 "The answer comes here: the ten synapses that the search put first, and how each did on new sentences.";
             return words.to_owned();
         }
-        let [train, ask] = match reads_parliament(cx) {
-            true => ["Press Space to train on the parliament, then Find.", "Press Find."],
-            false => ["Train on the parliament (preset Parliament), then press Find."; 2],
+        let has_preset = |id| labs::find(&cx.config.lab).is_some_and(|lab| lab.preset(id).is_some());
+        let trap = if has_preset("synapses_naive") { TRAP_HINT } else { "" };
+        let [train, ask] = match learns_parliament(cx) {
+            Some(true) => ["Press Space to train on the parliament, then Find.", "Press Find."],
+            Some(false) if has_preset("synapses") => {
+                ["Train on the parliament (preset Parliament), then press Find."; 2]
+            }
+            _ => ["Press Find."; 2],
         };
         if cx.refusal_of::<ConceptSearch>(Some(cx.selection.variant)).is_some() {
             // the reason stands beside the button
-            return format!("{QUESTION_TEXT} {ask} {TRAP_HINT}");
+            return format!("{QUESTION_TEXT} {ask}{trap}");
         }
-        let [hint, demand] = [train, ask].map(|next| format!("{QUESTION_TEXT} {next} {TRAP_HINT}"));
+        let [hint, demand] = [train, ask].map(|next| format!("{QUESTION_TEXT} {next}{trap}"));
         cx.empty_reason_before_asking::<ConceptSearch>(&hint, &demand)
     }
 

@@ -11,6 +11,9 @@ const EMPTY: &str = "Two models with the same width, heads and layers become one
 /// Marks before the three models.
 const MODEL_MARKS: [&str; 3] = ["\u{25cb}", "\u{25cb}", "\u{25cf}"];
 
+/// The number of each bar.
+const LOSS: &str = "held-out loss (nats per token)";
+
 #[derive(Default)]
 pub struct Merging;
 
@@ -80,12 +83,13 @@ impl View for Merging {
         let losses = models.iter().flat_map(|(_, losses)| losses.iter().copied());
         let max = losses.filter(|v| v.is_finite()).fold(0.0, f32::max);
         plot::rows_ui(ui, ScrollArea::vertical().auto_shrink([false, true]), |ui| {
+            note_ui(ui, theme, format!("{LOSS} of {}", models.each_ref().map(|(label, _)| label.as_str()).join("; ")));
             for (t, text) in measured.texts.iter().enumerate() {
                 ui.add_space(6.0);
                 ui.label(RichText::new(text).strong());
-                let bars = models.iter().enumerate().map(|(m, (name, losses))| {
-                    let loss = losses.get(t).copied().map_or(f64::NAN, f64::from);
-                    Bar::new(name, theme.series(m), loss).sign(MODEL_MARKS[m])
+                let bars = measured.value.models().into_iter().enumerate().map(|(m, model)| {
+                    let loss = model.losses.data().get(t).copied().map_or(f64::NAN, f64::from);
+                    Bar::new(&model.name, theme.series(m), loss).sign(MODEL_MARKS[m])
                 });
                 bars_ui(ui, theme, &format!("held-out loss on {text}"), bars, f64::from(max));
             }
@@ -99,7 +103,7 @@ impl View for Merging {
             return stages::subtitle(cx);
         }
         let otherwise = "held-out loss of two models and of both as one";
-        cx.answered_subtitle::<measurements::Merging>("held-out loss (nats per token)", otherwise)
+        cx.answered_subtitle::<measurements::Merging>(LOSS, otherwise)
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

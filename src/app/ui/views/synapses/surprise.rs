@@ -16,7 +16,7 @@ const KNOWN_AFTER: f64 = 4.0;
 const EMPTY: &str = "Nothing measured yet. The preset \u{201c}Surprise\u{201d} trains on repeated words: press Space.";
 
 const FIRING_TITLE: &str = "firing along a period";
-const PERIOD_LABEL: &str = "position in the period (letters)";
+const PERIOD_LABEL: &str = "position (letters)";
 const FIRING_LABEL: &str = "share of y that fires";
 
 fn chart(name: &str, x: &str, y: &str) -> Chart<'static> {
@@ -84,17 +84,17 @@ impl PanelView for SurpriseView {
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(m) = cx.latest::<Surprise>().filter(|m| !firing(m.value, cx.theme).is_empty()) else { return };
-        ui.horizontal_wrapped(|ui| {
-            cx.controls_ui(ui, |ui, _| {
+        cx.controls_ui(ui, |ui, _| {
+            ui.horizontal_wrapped(|ui| {
                 ui.selectable_value(&mut self.by_octave, false, "along the period");
                 let tip =
                     "Neurons grouped by how fast they turn: solid while the word is new, dashed when it is known.";
                 ui.selectable_value(&mut self.by_octave, true, "by rotation").on_hover_text(tip);
             });
-            let layers = m.value.trained.layers.iter();
-            let all: Vec<String> = layers.map(|l| number::signed(l.loss_correlation, 2)).collect();
-            note_ui(ui, cx.theme, format!("correlation with the loss, by layer: {}", all.join("  ")));
         });
+        let layers = m.value.trained.layers.iter();
+        let all: Vec<String> = layers.map(|l| number::signed(l.loss_correlation, 2)).collect();
+        note_ui(ui, cx.theme, format!("correlation with the loss, by layer: {}", all.join("  ")));
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

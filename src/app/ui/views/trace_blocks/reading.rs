@@ -70,13 +70,13 @@ impl TraceReadingView {
         ui.horizontal_wrapped(|ui| {
             if !paths.is_empty() {
                 block_ui(ui, &mut self.block, paths);
-                ui.separator();
+                divider_ui(ui, "prediction error");
             }
             ui.selectable_value(&mut self.token_heat, TokenHeat::Error, "prediction error")
                 .on_hover_text("Length of what the prediction missed over that of the block's input.");
             ui.selectable_value(&mut self.token_heat, TokenHeat::Surprise, "surprise")
                 .on_hover_text("\u{2212}ln p of each token, given those before it.");
-            ui.separator();
+            divider_ui(ui, "temperature");
             let label = ui.label("temperature").id;
             let drag = DragValue::new(&mut self.args.temperature).range(0.0..=2.0).speed(0.02).fixed_decimals(1);
             let hover = "Of what the model writes; 0 takes the likeliest token.";
@@ -251,7 +251,7 @@ impl Heat {
             let (part, &[tokens, channels]) = (format!("{}.{name}", block.path), array.shape()) else { continue };
             let places = (0..channels).flat_map(|channel| (0..tokens).map(move |token| token * channels + channel));
             let turned: Vec<f32> = places.map(|at| array.data().get(at).copied().unwrap_or(f32::NAN)).collect();
-            held.cache_matrix(payload, &part, MatrixView { rows: channels, cols: tokens, data: &turned }, |_| true);
+            held.cache_matrix(payload, &part, MatrixView { rows: channels, cols: tokens, data: &turned });
         }
     }
 

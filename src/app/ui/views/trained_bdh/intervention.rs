@@ -3,7 +3,7 @@
 use super::{choices_ui, text_ui};
 use crate::{
     analysis::statistics::finite_mean,
-    config::SettingKey,
+    config::{Range, SettingKey},
     labs::{
         synapses::settings::ReadingSettings,
         trained_bdh::settings::{ChangeSettings, TrainedBdhSettings},
@@ -47,8 +47,8 @@ fn verdict(m: &InterventionEffect) -> String {
     )
 }
 
-/// Describes the change, the activity of the chosen and the random ones, and the loss of the text.
-fn details(m: &InterventionEffect) -> String {
+/// Describes the change, the activity of the chosen and the random ones, which `seed` draws, and the loss of the text.
+fn details(m: &InterventionEffect, seed: u64) -> String {
     let loss = match (finite_mean(&m.loss_before), finite_mean(&m.loss_after)) {
         (Some(before), Some(after)) => format!("Loss of the text {before:.3} \u{2192} {after:.3} nats per token."),
         _ => "The text has no loss to compare: that takes at least two tokens.".to_owned(),
@@ -65,7 +65,8 @@ fn details(m: &InterventionEffect) -> String {
             100.0 * m.null_firing
         ),
     };
-    format!("{}: {}. {activity} {loss}", m.names(), m.action)
+    let drawn = if m.null_draws.is_empty() { String::new() } else { format!(" Seed of the random sets: {seed}.") };
+    format!("{}: {}. {activity}{drawn} {loss}", m.names(), m.action)
 }
 
 /// The settings of the change, in a lab that has them.
@@ -90,7 +91,26 @@ impl Intervention {
             cx.setting_ui(ui, &[names.name], |ui, cx| self.names_ui(ui, cx, target, names));
             let action = cx.config.value(ChangeSettings::action).unwrap_or(ActionKind::Silence);
             choices_ui(ui, cx, ChangeSettings::action, action, |_| "");
+            Self::amount_ui(ui, cx, action);
             cx.setting_ui(ui, &[names.name], |ui, cx| self.focus_ui(ui, cx, target, names));
+        });
+    }
+
+    /// The factor of scale, or the value of clamp; disabled for silence, which has none.
+    fn amount_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, action: ActionKind) {
+        let (name, tip) = match action {
+            ActionKind::Silence => ("amount", "Silence has none; it is the factor of scale and the value of clamp."),
+            ActionKind::Scale => ("factor", "The activation, or what the synapse holds, is multiplied by it."),
+            ActionKind::Clamp => ("value", "The activation, or what the synapse holds, is held at it."),
+        };
+        let key = ChangeSettings::amount.name;
+        let knob = cx.knobs.iter().find(|knob| knob.key == key);
+        let Some(Range::Float { min, max, .. }) = knob.map(|knob| knob.range.clone()) else { return };
+        let amount = cx.config.value(ChangeSettings::amount).unwrap_or_default();
+        cx.edit_setting_ui(ui, key, amount, |ui, amount| {
+            let label = ui.label(name).on_hover_text(tip).id;
+            let field = DragValue::new(amount).range(min..=max).speed(0.02).max_decimals(3);
+            ui.add_enabled(action != ActionKind::Silence, field).labelled_by(label)
         });
     }
 
@@ -167,6 +187,7 @@ impl View for Intervention {
                 ChangeSettings::neurons.name,
                 ChangeSettings::synapses.name,
                 ChangeSettings::action.name,
+                ChangeSettings::amount.name,
             ]
         }
     }
@@ -195,7 +216,7 @@ impl View for Intervention {
         };
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             ui.label(RichText::new(verdict(m.value)).size(theme::SMALL));
-            note_ui(ui, cx.theme, details(m.value));
+            note_ui(ui, cx.theme, details(m.value, cx.run_config().seed));
             let max = m.divergence.iter().copied().fold(1e-12, f64::max);
             let pointed = token_strip_ui(ui, cx.theme, &m.sample.tokens, |t| {
                 let share = share(m.divergence.get(t).map_or(0.0, |d| d / max) as f32);

@@ -89,8 +89,7 @@ impl Cache {
     fn cache_head(&mut self, column: &Column<'_>, layer: &AttentionLayer, head: usize) {
         let Some(matrix) = layer.weights.matrix(head) else { return };
         let name = name_of(column, layer, head);
-        // Weights that are exactly zero are masked: the future, or beyond the window.
-        self.maps.entry(name.clone()).or_default().cache_matrix(&column.sample.payload, &name, matrix, |v| v != 0.0);
+        self.maps.entry(name.clone()).or_default().cache_attention(&column.sample.payload, &name, matrix);
     }
 
     fn get(&self, column: &Column<'_>, layer: &AttentionLayer, head: usize) -> Option<&MapCells> {
