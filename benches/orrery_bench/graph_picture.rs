@@ -94,6 +94,7 @@ fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], read_back: &Arc<Mutex<
             ground: [22, 27, 34],
             accent: [240, 169, 59],
             negative: [111, 168, 245],
+            positive: None,
         },
         edges: usize::MAX,
         drawn: usize::MAX,

@@ -159,6 +159,10 @@ impl View for ViewWithNote<'_> {
         self.view.ui(ui, cx);
     }
 
+    fn title(&self, mirror: &Mirror) -> Option<String> {
+        self.view.title(mirror)
+    }
+
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         self.note.map_or_else(|| self.view.subtitle(cx), |note| note.replace('\n', " "))
     }
@@ -189,7 +193,7 @@ impl Figure<'_> {
     /// A given view, as it is, to be painted on another thread; higher than the figure if names or panels need that.
     pub fn lay_out(&self, view: &mut dyn View, selection: &mut Selection, target: Target) -> Drawing {
         let mut sheet = Sheet { size: self.size, pixels_per_point: self.pixels_per_point };
-        let title = views::find(self.view).map_or("", |v| v.title);
+        let title = self.title(view);
         let mut heightened = 0;
         loop {
             let mut lacking = 0.0;
@@ -198,7 +202,7 @@ impl Figure<'_> {
                 plot::begin_picture(ctx);
             };
             let drawing = lay_out(sheet, target, prepare, |ui| {
-                self.show(ui, title, view, selection);
+                self.show(ui, &title, view, selection);
                 lacking = plot::missing_height(ui.ctx());
             });
             let height = self.allowed_height(sheet.size[1] + lacking);
@@ -222,11 +226,11 @@ impl Figure<'_> {
             }
             figure.size[1] = height;
         }
-        let title = views::find(self.view).map_or("", |v| v.title);
+        let title = figure.title(view);
         let Some(inner) = figure.with_cx(selection, |cx| view.svg(cx)) else {
-            return plot::drawing(title, figure.size.into(), self.theme, |ui| {
+            return plot::drawing(&title, figure.size.into(), self.theme, |ui| {
                 plot::begin_picture(ui.ctx());
-                figure.show(ui, title, view, selection);
+                figure.show(ui, &title, view, selection);
             });
         };
         let sheet = Rect::from_min_size(pos2(0.0, 0.0), figure.size.into());
@@ -234,9 +238,9 @@ impl Figure<'_> {
         let letters = ((sheet.width() - 2.0 * MARGIN) / (0.56 * theme::SMALL)) as usize;
         let fits = |words: &str| words.chars().count() <= letters;
         let caption = without_end(&figure.caption(view, selection, fits), fits);
-        let mut svg = Svg::new(title, sheet.size(), self.theme.panel);
+        let mut svg = Svg::new(&title, sheet.size(), self.theme.panel);
         let at = pos2(MARGIN, MARGIN + 10.0);
-        svg.text(at, "start", title, self.theme.text);
+        svg.text(at, "start", &title, self.theme.text);
         svg.text(at + vec2(0.0, 19.0), "start", &caption, self.theme.secondary);
         svg.add_drawing(inside(sheet), &inner, 0);
         svg.finish()
@@ -323,6 +327,12 @@ impl Figure<'_> {
         if bottom > sheet.bottom() {
             plot::note_lacking(ui.ctx(), (bottom - inside(sheet).bottom()).ceil());
         }
+    }
+
+    /// The title of a given view of the run.
+    fn title(&self, view: &dyn View) -> String {
+        let of_entry = || views::find(self.view).map_or("", |entry| entry.title).to_owned();
+        view.title(self.mirror).unwrap_or_else(of_entry)
     }
 
     /// The run's name and the view's subtitle in one line ([`caption`]).

@@ -1,11 +1,14 @@
 //! Values that a slider may take beside the other settings: the lab's plan decides.
 
-use super::mirror::Mirror;
+use super::{
+    identity::{KeyedCache, RunNumber},
+    mirror::Mirror,
+};
 use crate::{
     config::{Config, Knob, Value},
     labs::{
         Lab,
-        bdh::BdhSettings,
+        bdh::{self, BdhSettings},
         synapses::settings::ReadingSettings,
         trained_bdh::settings::{ChangeSettings, ContextSettings},
     },
@@ -44,9 +47,18 @@ pub fn next_legal(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, [valu
 /// The settings that name a layer of the model.
 const LAYER_KEYS: [&str; 3] = [ReadingSettings::layer.name, ContextSettings::layer.name, ChangeSettings::layer.name];
 
+/// The last layer of the model in a checkpoint, by the run and the settings that it was opened with.
+pub type CheckpointLayer = KeyedCache<(Option<RunNumber>, Config), Option<Option<i64>>>;
+
 /// The index of the last layer, for a setting that names a layer: of the model of the run shown, else of the one that the
-/// settings would make; `None` if a file decides their number and has not been measured yet.
-pub fn last_layer(config: &Config, knob: &Knob, mirror: Option<&Mirror>) -> Option<i64> {
+/// settings would make; `None` if a file decides their number and cannot be read. `opened` keeps what a file says.
+pub fn last_layer(
+    lab: &Lab,
+    config: &Config,
+    knob: &Knob,
+    mirror: Option<&Mirror>,
+    opened: &mut CheckpointLayer,
+) -> Option<i64> {
     if !LAYER_KEYS.contains(&knob.key) {
         return None;
     }
@@ -65,7 +77,11 @@ pub fn last_layer(config: &Config, knob: &Knob, mirror: Option<&Mirror>) -> Opti
         Some(Value::Int(layers @ 1..)) if !is_of_file => Some(layers - 1),
         // a lab that opens files takes the usual number where there is none
         Some(Value::Int(0)) if !is_of_file => Some(BdhSettings::default().layers as i64 - 1),
-        _ => None,
+        Some(_) => {
+            let last = || Some(bdh::layers(lab, config)?.checked_sub(1)? as i64);
+            *opened.at((mirror.map(|mirror| mirror.run), config.clone())).get_or_insert_with(last)
+        }
+        None => None,
     }
 }
 
@@ -109,13 +125,16 @@ mod tests {
     fn a_layer_is_one_of_the_models() {
         let lab = find("synapses").unwrap();
         let (mut config, knobs) = (lab.config(None).unwrap(), (lab.knobs)());
-        let knob = |key: &str| knobs.iter().find(|knob| knob.key == key).unwrap();
+        let last = |config: &Config, key: &str, mirror: Option<&Mirror>| {
+            let knob = knobs.iter().find(|knob| knob.key == key).unwrap();
+            last_layer(lab, config, knob, mirror, &mut CheckpointLayer::default())
+        };
         config.set(&knobs, "model.layers", Value::Int(6)).unwrap();
-        assert_eq!(last_layer(&config, knob("reading.layer"), None), Some(5));
-        assert_eq!(last_layer(&config, knob("reading.longest"), None), None);
-        assert_eq!(last_layer(&config, knob("reading.layer"), Some(&run_of(&config, 3))), Some(2));
+        assert_eq!(last(&config, "reading.layer", None), Some(5));
+        assert_eq!(last(&config, "reading.longest", None), None);
+        assert_eq!(last(&config, "reading.layer", Some(&run_of(&config, 3))), Some(2));
         config.set(&knobs, "model.checkpoint", Value::Text("other.pt".into())).unwrap();
-        assert_eq!(last_layer(&config, knob("reading.layer"), None), None, "the file says how many it has");
+        assert_eq!(last(&config, "reading.layer", None), None, "there is no such file");
     }
 
     /// The settings of this lab leave the number of layers to the file, or to the model that is made where there is none.
@@ -123,14 +142,18 @@ mod tests {
     fn every_setting_that_names_a_layer_of_an_opened_model_is_one_of_its_layers() {
         let lab = find("trained_bdh").unwrap();
         let (mut config, knobs) = (lab.config(None).unwrap(), (lab.knobs)());
-        let of_model = |config: &Config, mirror| {
+        let of_model = |config: &Config, mirror: Option<&Mirror>| {
             let settings = ["reading.layer", "contexts.layer", "change.layer"];
-            settings.map(|key| last_layer(config, knobs.iter().find(|knob| knob.key == key).unwrap(), mirror))
+            let knob = |key: &str| knobs.iter().find(|knob| knob.key == key).unwrap();
+            settings.map(|key| last_layer(lab, config, knob(key), mirror, &mut CheckpointLayer::default()))
         };
         assert_eq!(of_model(&config, None), [Some(BdhSettings::default().layers as i64 - 1); 3]);
         config.set(&knobs, "model.checkpoint", Value::Text("other.pt".into())).unwrap();
-        assert_eq!(of_model(&config, None), [None; 3], "nobody has looked into the file");
+        assert_eq!(of_model(&config, None), [None; 3], "there is no such file");
         assert_eq!(of_model(&config, Some(&run_of(&config, 6))), [Some(5); 3]);
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/oracles/checkpoints/wrapped.safetensors");
+        config.set(&knobs, "model.checkpoint", Value::Text(file.into())).unwrap();
+        assert_eq!(of_model(&config, None), [Some(2); 3], "nothing of it was measured yet");
         let named = LABS.iter().flat_map(|lab| (lab.knobs)()).filter(|knob| knob.label.ends_with("ayer"));
         assert!(
             named.map(|knob| knob.key).all(|key| LAYER_KEYS.contains(&key)),

@@ -1,7 +1,7 @@
 //! The labs and views that a window offers. Tests pass their own.
 
 use super::{view::ViewEntry, views::VIEWS};
-use crate::labs::{LABS, Lab, foreign};
+use crate::labs::{LABS, LABS_WITHOUT_OWN_RUNS, Lab};
 
 #[derive(Clone, Copy)]
 pub struct Lists {
@@ -16,9 +16,9 @@ impl Default for Lists {
 }
 
 impl Lists {
-    /// The lab with this id: one that a run can be begun in, or the one of other programs' runs.
+    /// The lab with this id: one that a run can be begun in, or one that makes none of its own.
     pub fn lab(&self, id: &str) -> Option<&'static Lab> {
-        self.labs.iter().copied().chain([&foreign::LAB]).find(|l| l.id == id)
+        self.labs.iter().copied().chain(LABS_WITHOUT_OWN_RUNS).find(|l| l.id == id)
     }
 
     /// The title of a lab's preset, or its id where the lab has no such preset.

@@ -9,7 +9,7 @@ pub const MIN_PICTURE_SIZE: [u32; 2] = [1600, 1000];
 pub struct PictureOrder {
     pub tile: TileId,
     pub view: &'static str,
-    pub title: &'static str,
+    pub title: String,
     /// Name of the file, without its ending.
     pub name: String,
     /// Width and height, pixels.

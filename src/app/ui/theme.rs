@@ -332,6 +332,13 @@ fn visuals(theme: &Theme) -> egui::Visuals {
     v
 }
 
+/// The style of a pop-up with controls: egui's own for menus takes the ground and the outline of fields and choices away.
+pub fn popup_style(style: &mut egui::Style) {
+    style.spacing.button_padding = egui::vec2(4.0, 0.0);
+    let widgets = &mut style.visuals.widgets;
+    widgets.inactive.bg_stroke = widgets.hovered.bg_stroke;
+}
+
 /// Relative luminance of an opaque colour (WCAG 2).
 fn luminance(c: Color32) -> f64 {
     let linear = |v: u8| {
@@ -396,6 +403,17 @@ mod tests {
                     assert!(ratio >= 4.5, "{name} on {ground}, dark {}: {ratio:.2}", theme.dark);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn controls_in_pop_ups_have_an_outline() {
+        for theme in [Theme::dark(), Theme::light()] {
+            let mut style = egui::Style { visuals: visuals(&theme), ..egui::Style::default() };
+            popup_style(&mut style);
+            let outline = style.visuals.widgets.inactive.bg_stroke;
+            let ratio = contrast(outline.color, style.visuals.window_fill);
+            assert!(outline.width >= 1.0 && ratio >= 3.0, "dark {}: {ratio:.2}", theme.dark);
         }
     }
 

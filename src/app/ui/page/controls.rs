@@ -4,14 +4,19 @@ use super::{prelude::*, undo::note_config};
 use crate::{
     config::counted,
     labs::{RunSettings, restrictions::VIEW_CONTROLS},
+    ui::legal::CheckpointLayer,
 };
 
 #[derive(Debug, Default)]
 pub struct ControlsState {
     /// The settings that differ from the preset, as of the last frame without a pressed button: a drag moves nothing.
     pub changed: Vec<&'static str>,
+    /// Changes wait for a reset, as of the same frame.
+    pub has_pending: bool,
     /// The settings whose controls are in visible tiles, each with the id of its view.
     pub in_tiles: HashMap<&'static str, String>,
+    /// What the checkpoint that was opened says about its layers.
+    pub checkpoint_layer: CheckpointLayer,
     /// Every setting is shown because the user searched for one of them.
     pub is_unfolded: bool,
     /// The group of settings that are arguments of questions; empty if the lab has none.

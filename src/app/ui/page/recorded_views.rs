@@ -17,7 +17,7 @@ pub struct RecordedViews {
 
 /// Opens the views for which something new was measured: laid out again, or as tabs once the user arranged them.
 pub fn open(page: &mut Page) {
-    let Some(run) = page.run.as_ref().filter(|_| !page.lab.makes_runs()) else { return };
+    let Some(run) = page.run.as_ref().filter(|_| page.lab.id == foreign::LAB.id) else { return };
     let channels = run.mirror.channels();
     let asked = run.mirror.info.as_ref().map(|info| &info.asks[..]).filter(|_| run.mirror.can_be_asked_elsewhere());
     let seen = (channels.len(), asked.map(<[String]>::len));

@@ -59,6 +59,7 @@ fn begins_run(page: &Page) -> bool {
 pub fn why_ended(page: &Page) -> Option<&'static str> {
     let run = own_or_replayed(page).filter(|run| run.has_ended())?;
     Some(match (&run.mirror.state, &run.origin) {
+        _ if !page.lab.has_runs() => "this is a graph from a file: nothing trains here",
         (_, RunOrigin::Folder(_)) if !page.lab.makes_runs() => {
             "another program trains this run: Space plays what it has recorded so far"
         }

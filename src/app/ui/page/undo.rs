@@ -159,7 +159,21 @@ pub fn step_that_ends_run(page: &Page, kind: UndoKind) -> Option<&str> {
 pub fn step_back(page: &mut Page, kind: UndoKind, now: f64) -> Option<String> {
     let mut history = std::mem::take(&mut page.history);
     let before = page.config.clone();
-    let swap = |was| swap(page, was, now);
+    let (mut is_locked, mut stays) = (false, true);
+    let swap = |was: Snapshot| {
+        let (asked, is_only_settings) = (was.config.clone(), was.changes_only_settings());
+        let here = swap(page, was, now);
+        let is_as = |config: &Config| config.changed_keys(&page.config).is_empty() && config.seed == page.config.seed;
+        let is_kept = here.config.as_ref().is_some_and(is_as);
+        let is_refused = asked.as_ref().is_some_and(|asked| !is_as(asked));
+        is_locked = !page.restrictions.locked.is_empty() && (is_refused || is_kept && is_only_settings);
+        stays = (here.config.is_none() || is_kept)
+            && here.layout.as_ref().is_none_or(|layout| *layout == page.tiling.tree)
+            && here.selection.as_ref().is_none_or(|selection| *selection == page.selection)
+            && here.lesson.as_ref().is_none_or(|place| page.lesson.is_at(place))
+            && page.wanted.as_ref().is_none_or(|run| is_on_page(page, run));
+        here
+    };
     let name = match kind {
         UndoKind::Redo => history.redo(swap),
         UndoKind::Undo | UndoKind::UndoSettings => history.undo_last(|step| kind.includes(step), swap),
@@ -171,7 +185,11 @@ pub fn step_back(page: &mut Page, kind: UndoKind, now: f64) -> Option<String> {
     }
     remember(page);
     let verb = if kind == UndoKind::Redo { "Redid" } else { "Undid" };
-    name.map(|name| format!("{verb}: {name}{}", consequence(page, &before)))
+    name.map(|name| match (is_locked, stays) {
+        (true, true) => format!("The link locks what \u{201c}{name}\u{201d} changed."),
+        (true, false) => format!("{verb}: {name}, but not what the link locks{}", consequence(page, &before)),
+        (false, _) => format!("{verb}: {name}{}", consequence(page, &before)),
+    })
 }
 
 /// Restores a state; returns the one that it replaces.

@@ -62,12 +62,6 @@ const MAX_RECORDED: usize = 500;
 /// Characters of such a setting that are shown.
 const MAX_RECORDED_LENGTH: usize = 2000;
 
-/// The text, or as much of it as is shown, with "…" behind.
-fn cut(text: &str) -> String {
-    let end = text.char_indices().nth(MAX_RECORDED_LENGTH);
-    end.map_or_else(|| text.to_owned(), |(end, _)| format!("{}…", &text[..end]))
-}
-
 /// The settings that another program has written down with its run; nothing here changes them.
 fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
     search_ui(ui, theme, page);
@@ -78,11 +72,12 @@ fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
             note_ui(ui, theme, "Settings of the run").on_hover_text(about);
             let found = page.config.iter().filter(|(key, _)| key.to_lowercase().contains(&filter));
             let shown_value = |value: &Value| match value {
-                Value::Text(text) => cut(text),
+                Value::Text(text) => cut(text, MAX_RECORDED_LENGTH),
                 value => value.to_string(),
             };
+            let found = found.take(MAX_RECORDED + 1);
             let shown: Vec<(String, String)> =
-                found.take(MAX_RECORDED + 1).map(|(key, value)| (cut(key), shown_value(value))).collect();
+                found.map(|(key, value)| (cut(key, MAX_RECORDED_LENGTH), shown_value(value))).collect();
             if shown.is_empty() {
                 let words = if filter.is_empty() { "None were recorded." } else { "No setting matches." };
                 quiet_ui(ui, theme, words);
@@ -253,14 +248,17 @@ fn focus_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
 /// Height of what waits for a reset.
 const APPLY_HEIGHT: f32 = 80.0;
 
-/// The changes that wait for a reset, always visible. A begun run reserves their place, so that nothing moves.
-fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
-    if page.run.as_ref().is_none_or(Run::is_untouched) {
+/// The changes that wait for a reset, below the controls. They appear and go only while no button of the pointer is down.
+fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
+    let pending = if page.run.as_ref().is_none_or(Run::is_untouched) { vec![] } else { page.pending() };
+    if !ui.input(|i| i.pointer.any_down()) {
+        page.controls.has_pending = !pending.is_empty();
+    }
+    if !page.controls.has_pending {
         return;
     }
     let margin = Frame::NONE.inner_margin(Margin::symmetric(16, 8));
     borderless(Panel::bottom("apply").exact_size(APPLY_HEIGHT), margin).show(ui, |ui| {
-        let pending = page.pending();
         if !pending.is_empty() {
             pending_ui(ui, shell, page, &pending);
         }

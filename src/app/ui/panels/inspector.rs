@@ -44,6 +44,13 @@ fn inspector_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         return;
     };
     let mirror = &run.mirror;
+    if !page.lab.has_runs() {
+        section_ui(ui, shell.theme, "File");
+        if let Some(file) = page.recorded_folder() {
+            wrapped_ui(ui, file.display().to_string(), shell.theme.text);
+        }
+        return selection_ui(ui, shell.theme, page);
+    }
     note_ui(ui, shell.theme, "Run");
     match &mirror.info {
         Some(info) => info_ui(ui, shell, page, info, run.state_label()),
@@ -145,7 +152,7 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
     }
     let n = mirror.variants().len().max(1);
     let rows: Vec<ValueRow> = channels.keys().map(|channel| ValueRow::new(mirror, channel.as_str(), n, step)).collect();
-    let values = rows.iter().flat_map(|row| row.values.iter().map(|value| value_text(*value).chars().count()));
+    let values = rows.iter().flat_map(|row| row.texts.iter().map(|text| text.chars().count()));
     let chars = values.max().unwrap_or(0).max(MIN_CHARS);
     let column = text_width(ui.painter(), &"0".repeat(chars), theme::numbers()) + COLUMN_GAP;
     let variants: Vec<NamedVariant<'_>> = mirror
@@ -174,12 +181,12 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
         }
         for row in &rows {
             ui.label(truncated(ui.painter(), &row.name, theme::small(), theme.secondary, names));
-            for (i, value) in row.values.iter().enumerate() {
+            for (i, (value, text)) in row.values.iter().zip(&row.texts).enumerate() {
                 if let Some(variant) = variants.get(i).filter(|_| is_stacked) {
                     ui.end_row();
                     ui.label(truncated(ui.painter(), variant.label, theme::small(), variant.colour, names));
                 }
-                let label = ui.label(number_text(&value_text(*value), chars, theme.text));
+                let label = ui.label(number_text(text, chars, theme.text));
                 if let Some(value) = value {
                     label.on_hover_text(format!("{value}"));
                 }
@@ -213,6 +220,7 @@ struct ValueRow {
     /// The name, followed by the steps of the values where these differ from the shown step.
     name: String,
     values: Vec<Option<f64>>,
+    texts: Vec<String>,
 }
 
 impl ValueRow {
@@ -221,12 +229,28 @@ impl ValueRow {
         let points: Vec<Option<(u64, f64)>> = (0..variants).map(point).collect();
         let steps: Vec<Option<u64>> = points.iter().map(|p| p.map(|(step, _)| step)).collect();
         let name = format!("{channel}{}", other_steps(&steps, step));
-        Self { name, values: points.into_iter().map(|p| p.map(|(_, value)| value)).collect() }
+        let values: Vec<Option<f64>> = points.into_iter().map(|p| p.map(|(_, value)| value)).collect();
+        Self { name, texts: value_texts(&values), values }
     }
 }
 
-fn value_text(value: Option<f64>) -> String {
-    value.map_or_else(|| "–".to_owned(), number::short)
+/// The values of a channel in the form of [`number::short`], all with the decimals of the longest, if a column has room for them;
+/// powers of ten stay as they are.
+fn value_texts(values: &[Option<f64>]) -> Vec<String> {
+    let texts: Vec<String> = values.iter().map(|v| v.map_or_else(|| "–".to_owned(), number::short)).collect();
+    let plain = texts.iter().filter(|text| !text.contains('e'));
+    let (mut digits, mut decimals) = (0, 0);
+    for (whole, fraction) in plain.map(|text| text.split_once('.').unwrap_or((text.as_str(), ""))) {
+        (digits, decimals) = (digits.max(whole.chars().count()), decimals.max(fraction.len()));
+    }
+    if digits + 1 + decimals > MIN_CHARS {
+        return texts;
+    }
+    let aligned = |(text, value): (String, &Option<f64>)| match value {
+        Some(value) if !text.contains('e') => format!("{value:.decimals$}"),
+        _ => text,
+    };
+    texts.into_iter().zip(values).map(aligned).collect()
 }
 
 /// The steps at which values were measured, where they are not the step shown: " (step 0)".
@@ -250,13 +274,14 @@ fn selection_ui(ui: &mut Ui, theme: &Theme, page: &Page) {
         s.token.map(|t| format!("token {t}")),
         s.layer.clone(),
         s.head.map(|h| format!("head {h}")),
-        s.neuron.map(|n| format!("neuron {n}")),
+        s.neuron.map(|n| format!("{} {n}", if page.lab.has_runs() { "neuron" } else { "node" })),
     ]
     .into_iter()
     .flatten()
     .collect();
     section_ui(ui, theme, "Selected");
     let words = match parts.is_empty() {
+        true if !page.lab.has_runs() => "Nothing. Click a node, or its line in the table.".to_owned(),
         true => "Nothing. Click a token, a head or a position in any view; every view then shows it.".to_owned(),
         false => parts.join(" · "),
     };
@@ -324,7 +349,7 @@ mod tests {
                 found.unwrap_or_else(|| panic!("no {wanted} in {words:?}")).1
             };
             for (variant, label) in labels.iter().take(shown).enumerate() {
-                let text = number::short(0.125 * (variant + 1) as f64);
+                let text = format!("{:.3}", 0.125 * (variant + 1) as f64);
                 let is_whole = |(drawn, place): &(String, Rect)| *drawn == text && place.width() > 40.0;
                 assert!(drawn_texts(&mirror, 256.0).iter().any(is_whole), "{text} in a narrow panel");
                 let value = at(&text);
@@ -338,6 +363,13 @@ mod tests {
             }
         }
         assert_eq!(cut("MLP on queries", 9), "MLP on q\u{2026}");
+    }
+
+    #[test]
+    fn values_of_a_channel_have_one_number_of_decimals() {
+        assert_eq!(value_texts(&[Some(5.72), Some(5.7214), None, Some(12.0)]), ["5.720", "5.721", "–", "12.000"]);
+        assert_eq!(value_texts(&[Some(2e-7), Some(0.5)]), ["2e-7", "0.5"]);
+        assert_eq!(value_texts(&[Some(123_456.0), Some(0.001_234)]), ["123456", "0.001234"]);
     }
 
     #[test]

@@ -43,7 +43,9 @@ pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob)
 fn value_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, value: &Value) {
     match (&knob.range, value) {
         (Range::Int { min, max }, Value::Int(v)) => {
-            let last = legal::last_layer(&page.config, knob, page.mirror());
+            let Page { lab, config, run, controls, .. } = page;
+            let mirror = run.as_ref().map(|run| &run.mirror);
+            let last = legal::last_layer(lab, config, knob, mirror, &mut controls.checkpoint_layer);
             let max = last.map_or(*max, |last| last.max(*v).clamp(*min, *max));
             int_ui(ui, shell, page, knob, *v, [*min, max]);
         }

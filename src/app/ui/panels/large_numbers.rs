@@ -140,11 +140,6 @@ fn label(number: &ReadNumber, shown: &GroupNumber) -> String {
     format!("{}{}", number.label, measured_on.unwrap_or_default())
 }
 
-/// "step 150"; of seeds that were measured at different steps "steps 100 to 150".
-fn steps_label([first, last]: [u64; 2]) -> String {
-    if first == last { format!("step {last}") } else { format!("steps {first} to {last}") }
-}
-
 /// The interval over several seeds, and the step of a value that is older than the shown step.
 fn note(number: &ReadNumber, shown: &GroupNumber, step: u64) -> String {
     let older = (shown.measured != [step; 2]).then(|| steps_label(shown.measured));
@@ -171,7 +166,8 @@ fn number_tooltip(number: &ReadNumber, shown: &GroupNumber) -> String {
     }
     if let ([first, .., last], Some(change)) = (&shown.trend[..], trend_direction(&shown.trend)) {
         let [from, to] = [first, last].map(|(_, value)| headline.digits.format(*value));
-        lines.push(format!("{change} from {from} at step {} to {to} at step {}.", first.0, last.0));
+        let [before, after] = [first, last].map(|(step, _)| steps_label([*step; 2]));
+        lines.push(format!("{change} from {from} at {before} to {to} at {after}."));
     }
     if number.groups.len() > 1 {
         lines.extend(number.groups.iter().map(value));

@@ -146,6 +146,12 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
         wrapped_ui(ui, words, shell.theme.secondary);
     }
     text_ui(ui, shell, &step.text);
+    let hidden = step.does.controls.iter().filter(|key| page.restrictions.hides(key));
+    let hidden: Vec<String> = hidden.map(|key| format!("\u{201c}{}\u{201d}", label(page, key))).collect();
+    if !hidden.is_empty() {
+        let words = format!("The link that this page was opened with hides {}.", hidden.join(", "));
+        wrapped_ui(ui, words, shell.theme.secondary);
+    }
     let guess = page.lesson.written.get(&i).map(String::as_str);
     outcomes_ui(ui, shell, outcomes, may_show, step.does.predict.is_some().then_some(guess));
     let by_eye = step.does.predict.as_ref().and_then(|predict| predict.by_eye.as_ref());
@@ -308,7 +314,8 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step
         let about = format!("{link}\nPasted, or typed after Ctrl O, it opens this step.");
         shell.on_click(ui.small_button("Copy link").on_hover_text(about), MessageAction::CopyText(link));
         let words = if page.lesson.is_focused { "Show all controls" } else { "Only its controls" };
-        if step.does.needed_controls().next().is_some() && ui.small_button(words).clicked() {
+        let has_controls = step.does.needed_controls().any(|key| !page.restrictions.hides(key));
+        if has_controls && ui.small_button(words).clicked() {
             page.lesson.is_focused = !page.lesson.is_focused;
         }
     });

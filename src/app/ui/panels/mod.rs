@@ -106,10 +106,13 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrup
     let bar = Margin::symmetric(12, 0);
     let title = page.lab.title;
     top_bar::top_bar_ui(ui, shell, Some(&mut *page), Some(title));
-    borderless(Panel::bottom("transport").exact_size(TRANSPORT_HEIGHT), ground(shell.theme, bar))
-        .show(ui, |ui| transport::transport_ui(ui, shell, page));
+    // a graph file has neither steps nor settings
+    if page.lab.has_runs() {
+        borderless(Panel::bottom("transport").exact_size(TRANSPORT_HEIGHT), ground(shell.theme, bar))
+            .show(ui, |ui| transport::transport_ui(ui, shell, page));
+    }
     let (has_controls, has_inspector) = shell.session.side_panels(ui.ctx().content_rect().width());
-    if has_controls && !shell.session.is_presenting {
+    if has_controls && page.lab.has_runs() && !shell.session.is_presenting {
         let panel = Panel::left("controls").default_size(CONTROLS_WIDTH).size_range(224.0..=420.0);
         borderless(panel, ground(shell.theme, Margin::ZERO))
             .show(ui, |ui| in_place_ui(ui, |ui| controls::controls_ui(ui, shell, page)));

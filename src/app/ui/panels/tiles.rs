@@ -211,11 +211,13 @@ impl TilesBehavior<'_> {
         taken: f32,
     ) -> bool {
         let theme = self.cx.theme;
-        let title = entry.map_or(pane.view.as_str(), |e| e.title);
+        let view = Tiling::view_of(self.views, id, entry);
+        let own = view.as_ref().and_then(|v| v.title(self.cx.mirror));
+        let subtitle = view.map(|v| v.subtitle(&self.cx)).unwrap_or_default();
+        let title = own.as_deref().unwrap_or_else(|| entry.map_or(pane.view.as_str(), |e| e.title));
         let response = ui.interact(rect, ui.scope_id().with(("title", id.0)), Sense::click_and_drag());
         let number = self.order.get(&id).copied().unwrap_or_default();
         response.widget_info(|| WidgetInfo::labeled(Role::TitleBar, true, format!("Tile {number}: {title}")));
-        let subtitle = Tiling::view_of(self.views, id, entry).map(|v| v.subtitle(&self.cx)).unwrap_or_default();
         // A tab shows the title already.
         let (number, shown) =
             if self.tabbed.contains(&id) && self.maximised.is_none() { (0, "") } else { (number, title) };
@@ -266,7 +268,7 @@ impl TilesBehavior<'_> {
         let step = subtitle_step(&view.subtitle(&self.cx)).unwrap_or(self.cx.step);
         let name = format!("{}-{}-step{step}", self.lab, pane.view);
         let view = ViewWithNote { view: view.as_mut(), note: self.notes.get(&id).map(String::as_str) };
-        let title = entry.title;
+        let title = view.title(self.cx.mirror).unwrap_or_else(|| entry.title.to_owned());
         if format == ExportFormat::Csv {
             let action: Action = match view.csv(&self.cx) {
                 Some(text) => FileAction::Save(format!("{name}.csv"), text.into_bytes()).into(),

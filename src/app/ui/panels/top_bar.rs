@@ -19,40 +19,56 @@ pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, t
 fn bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: Option<&'static str>) {
     ui.horizontal_centered(|ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let wide = ui.available_width() > WITH_DEVICE;
-            right_ui(ui, shell, page.as_deref(), wide);
+            let width = ui.available_width();
+            right_ui(ui, shell, page.as_deref(), width);
             ui.add_space(8.0);
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| left_ui(ui, shell, page, title, wide));
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| left_ui(ui, shell, page, title, width));
         });
     });
 }
 
-/// Width from which a bar has room for the device, points.
+/// Widths from which a bar has room for the device, the seed and the preset, points. Otherwise device and seed are in the
+/// menu; the palette has every preset.
 const WITH_DEVICE: f32 = 1080.0;
+const WITH_SEED: f32 = 720.0;
+const WITH_PRESET: f32 = 440.0;
+/// Widths in points of the preset's box, of that box with its name in front and its margins, and of the seed.
+const BOX_WIDTH: f32 = 168.0;
+const PRESET_WIDTH: f32 = BOX_WIDTH + 64.0;
+const SEED_WIDTH: f32 = 112.0;
+/// What a bar without room for the seed takes off the box of the preset, points.
+const NARROWER: f32 = 64.0;
 
-fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: Option<&'static str>, wide: bool) {
-    if page.is_some() && !shell.session.is_presenting {
+fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: Option<&'static str>, width: f32) {
+    if page.as_ref().is_some_and(|page| page.lab.has_runs()) && !shell.session.is_presenting {
         let (is_open, _) = shell.session.side_panels(ui.ctx().content_rect().width());
         let fold = icon_button(ui, shell.theme, Icon::LeftPanel { is_open }, "Fold or open the controls");
         shell.on_click(fold.on_hover_text("Fold or open the controls ([)"), LookAction::FoldControls);
     }
-    crumbs_ui(ui, shell, title);
+    let has_settings = page.as_ref().is_some_and(|page| page.lab.makes_runs());
+    let settings_width = match width {
+        _ if !has_settings || width <= WITH_PRESET => 0.0,
+        _ if width <= WITH_SEED => PRESET_WIDTH - NARROWER,
+        _ => PRESET_WIDTH + SEED_WIDTH,
+    };
+    crumbs_ui(ui, shell, title, settings_width);
     if let Some(page) = page {
         ui.add_space(8.0);
-        if page.lab.makes_runs() { settings_ui(ui, shell, page, wide) } else { run_name_ui(ui, shell, page) }
+        if has_settings { settings_ui(ui, shell, page, width) } else { run_name_ui(ui, shell, page) }
     }
 }
 
-/// The name of a run that another program has written, or that of its folder.
+/// The name of a run that another program has written, or that of its folder; or the name of a graph file.
 fn run_name_ui(ui: &mut Ui, shell: &Shell<'_>, page: &Page) {
-    let Some(folder) = page.folder() else { return };
+    let Some(folder) = page.folder().or_else(|| page.recorded_folder()) else { return };
     let of_folder = || folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let name = if page.config.preset.is_empty() { of_folder() } else { page.config.preset.clone() };
     let name = Label::new(RichText::new(name).color(shell.theme.secondary)).truncate();
     ui.add(name).on_hover_text(folder.display().to_string());
 }
 
-fn crumbs_ui(ui: &mut Ui, shell: &mut Shell<'_>, title: Option<&'static str>) {
+/// The link to the home page, and the title in the width that `settings_width` leaves.
+fn crumbs_ui(ui: &mut Ui, shell: &mut Shell<'_>, title: Option<&'static str>, settings_width: f32) {
     let name = RichText::new(NAME).text_style(theme::title_style()).color(shell.theme.text);
     match title {
         None => _ = ui.label(name),
@@ -61,17 +77,20 @@ fn crumbs_ui(ui: &mut Ui, shell: &mut Shell<'_>, title: Option<&'static str>) {
             home.widget_info(|| WidgetInfo::labeled(Role::Link, true, "Home"));
             shell.on_click(home, OpenAction::Home);
             quiet_ui(ui, shell.theme, "›");
-            ui.add(Label::new(RichText::new(title).text_style(theme::title_style())).truncate());
+            let (room, font) = (ui.available_width() - settings_width, theme::title_style().resolve(ui.style()));
+            ui.label(truncated(ui.painter(), title, font, shell.theme.text, room.max(0.0)));
         }
     }
 }
 
-fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, wide: bool) {
-    preset_ui(ui, shell, page);
-    if !page.restrictions.hides(SEED) {
+fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, width: f32) {
+    if width > WITH_PRESET {
+        preset_ui(ui, shell, page, if width > WITH_SEED { BOX_WIDTH } else { BOX_WIDTH - NARROWER });
+    }
+    if width > WITH_SEED {
         seed_ui(ui, shell, page);
     }
-    if wide {
+    if width > WITH_DEVICE {
         hardware_ui(ui, shell, page);
     }
 }
@@ -86,7 +105,11 @@ fn hardware_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     }
 }
 
+/// Draws the seed, unless the page's link hides it.
 fn seed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    if page.restrictions.hides(SEED) {
+        return;
+    }
     let mut seed = page.config.seed;
     let label = note_ui(ui, shell.theme, "seed");
     let field = DragValue::new(&mut seed).speed(0.1);
@@ -100,7 +123,7 @@ fn seed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     }
 }
 
-fn preset_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+fn preset_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, width: f32) {
     let changed = !page.config.changed_keys(&page.preset).is_empty();
     let shown = page.lab.preset(&page.config.preset).or(page.lab.presets.first());
     let title = shown.map_or("defaults", |p| p.title);
@@ -110,7 +133,7 @@ fn preset_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         None => title.to_owned(),
     };
     let label = note_ui(ui, shell.theme, "preset");
-    let combo = ComboBox::from_id_salt("preset").selected_text(text).width(168.0).truncate();
+    let combo = ComboBox::from_id_salt("preset").selected_text(text).width(width).truncate();
     let response = combo.show_ui(ui, |ui| {
         ui.set_min_width(240.0);
         for preset in page.lab.presets {
@@ -178,7 +201,7 @@ fn threads_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 pub const DEVICE: &str = RunSettings::device.name;
 pub const THREADS: &str = RunSettings::threads.name;
 
-fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) {
+fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, width: f32) {
     if page.is_some() && !shell.session.is_presenting {
         let (_, is_open) = shell.session.side_panels(ui.ctx().content_rect().width());
         let fold = icon_button(ui, shell.theme, Icon::RightPanel { is_open }, "Fold or open the right panel");
@@ -187,7 +210,7 @@ fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool)
     let help = ui.add(Button::new(RichText::new("?").color(shell.theme.secondary)).frame(false));
     help.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Help"));
     shell.on_click(help.on_hover_text("Every key and gesture (?)"), OpenAction::Help);
-    menu_ui(ui, shell, page, wide);
+    menu_ui(ui, shell, page, width);
     let find = icon_button(ui, shell.theme, Icon::Search, "Find a command");
     let find = find.on_hover_text("Find a command, lab, preset, view or control (Ctrl P)");
     shell.on_click(find, OpenAction::Palette);
@@ -196,13 +219,15 @@ fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool)
 /// The maximum number of characters of an entry of the menu: undo and redo name runs, whose names are long.
 const MAX_ENTRY_CHARS: usize = 44;
 
-fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) {
+fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, width: f32) {
     let [undo, redo] = page.map(|page| page.history.labels(shell.trash)).unwrap_or_default();
     let button = icon_button(ui, shell.theme, Icon::More, "Menu");
     if button.clicked() && page.is_some() {
         shell.act(RunsAction::ListClaims);
     }
-    Popup::menu(&button).show(|ui| {
+    // a click on a field in it closes nothing
+    let menu = Popup::menu(&button).close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
+    menu.style(theme::popup_style).show(|ui| {
         ui.set_min_width(240.0);
         let mut entry = |ui: &mut Ui, text: &str, key: &str, action: Action| {
             let shown = without_middle(text, MAX_ENTRY_CHARS);
@@ -248,8 +273,11 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) 
         entry(ui, "Larger", "Ctrl +", LookAction::Zoom(shell.session.zoom + 0.1).into());
         entry(ui, "Smaller", "Ctrl -", LookAction::Zoom(shell.session.zoom - 0.1).into());
         entry(ui, "Frame times (draws without pause)", "T", LookAction::FrameTimes.into());
-        if let Some(page) = page.filter(|_| !wide) {
+        if let Some(page) = page.filter(|page| width <= WITH_DEVICE && page.lab.makes_runs()) {
             ui.separator();
+            if width <= WITH_SEED {
+                ui.horizontal(|ui| seed_ui(ui, shell, page));
+            }
             ui.horizontal(|ui| hardware_ui(ui, shell, page));
         }
     });

@@ -21,6 +21,16 @@ const PACES: [(&str, f64, &str); 3] = [
     ("max", 0.0, "As fast as it goes"),
 ];
 
+/// Widths in points that these parts take, with the space before them; the scrubber at least.
+const PACE_WIDTH: f32 = 80.0;
+const FOLLOW_WIDTH: f32 = 36.0;
+const PLAY_WIDTH: f32 = 104.0;
+const SCRUBBER_WIDTH: f32 = 72.0;
+/// The width that the counters usually take.
+const COUNTERS_WIDTH: f32 = 150.0;
+
+/// Draws the parts that have room. The buttons matter most, then the counters, the scrubber, the button Follow, the
+/// controls that replay, and the pace.
 pub fn transport_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     ui.horizontal_centered(|ui| {
         buttons_ui(ui, shell, page);
@@ -30,13 +40,21 @@ pub fn transport_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
                 .on_hover_text("Memory that the run holds: an estimate from the settings.");
         }
         ui.add_space(8.0);
-        pace_ui(ui, shell, page);
-        ui.add_space(8.0);
+        if ui.available_width() >= PACE_WIDTH + COUNTERS_WIDTH + FOLLOW_WIDTH + SCRUBBER_WIDTH {
+            pace_ui(ui, shell, page);
+            ui.add_space(8.0);
+        }
         counters_ui(ui, shell, page);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            follow_ui(ui, shell, page);
-            play_ui(ui, shell, page);
-            scrubber_ui(ui, shell, page);
+            if ui.available_width() >= FOLLOW_WIDTH + SCRUBBER_WIDTH {
+                follow_ui(ui, shell, page);
+            }
+            if ui.available_width() >= PLAY_WIDTH + SCRUBBER_WIDTH {
+                play_ui(ui, shell, page);
+            }
+            if ui.available_width() >= SCRUBBER_WIDTH {
+                scrubber_ui(ui, shell, page);
+            }
         });
     });
 }
@@ -110,27 +128,40 @@ fn pace_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 
 fn counters_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let number = |text: String| RichText::new(text).font(theme::numbers());
-    note_ui(ui, shell.theme, "step");
     let (shown, total) = (page.shown_step(), page.total());
     let width = number::grouped(total.max(100)).chars().count();
+    let step = format!("{:>width$}", number::grouped(shown));
+    let of_total = if total > 0 { format!("/ {}", number::grouped(total)) } else { String::new() };
+    let numbers_width = text_width(ui.painter(), &format!("{step}{of_total}"), theme::numbers());
+    if ui.available_width() < note_width(ui.painter(), "step") + numbers_width + 16.0 {
+        return;
+    }
+    note_ui(ui, shell.theme, "step");
     let colour = if page.scrub.is_some() { shell.theme.accent } else { shell.theme.text };
-    ui.label(number(format!("{:>width$}", number::grouped(shown))).color(colour));
+    ui.label(number(step).color(colour));
     if total > 0 {
-        ui.label(number(format!("/ {}", number::grouped(total))).color(shell.theme.secondary));
+        ui.label(number(of_total).color(shell.theme.secondary));
     }
     if ui.available_width() < 500.0 {
         return;
     }
-    let ms = page.run.as_ref().and_then(Run::step_ms);
-    let pace = match ms {
-        Some(ms) if ms < 9.95 => format!("{ms:>4.1} ms/step"),
-        Some(ms) => format!("{ms:>4.0} ms/step"),
-        None => "   – ms/step".to_owned(),
-    };
+    let pace = pace_label(page.run.as_ref().and_then(Run::step_ms));
     ui.label(number(pace).color(shell.theme.secondary));
     let state = page.run.as_ref().map_or("no run yet", Run::state_label);
     let words = note_ui(ui, shell.theme, state);
     words.widget_info(|| WidgetInfo::labeled(Role::Status, true, format!("Run state: {state}")));
+}
+
+/// The time of a step after a separator, as wide as "· 99.9 s/step" unless a step takes 1000 seconds or more.
+fn pace_label(ms: Option<f64>) -> String {
+    let time = match ms {
+        None => "– ms".to_owned(),
+        Some(ms) if ms < 9.95 => format!("{ms:.1} ms"),
+        Some(ms) if ms < 999.5 => format!("{ms:.0} ms"),
+        Some(ms) if ms < 99_950.0 => format!("{:.1} s", 1e-3 * ms),
+        Some(ms) => format!("{} s", number::grouped((1e-3 * ms).round() as u64)),
+    };
+    format!("\u{b7} {time:>6}/step")
 }
 
 fn follow_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
@@ -212,4 +243,20 @@ fn scrubber_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         tip.push(format!("Drag to see every view as of that step{goes_on}. {ticks}"));
     }
     slider.on_hover_text(tip.join("\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pace_is_apart_from_the_total_and_keeps_its_width() {
+        let labels =
+            [None, Some(2.04), Some(9.96), Some(999.0), Some(999.6), Some(2090.0), Some(99_900.0)].map(pace_label);
+        assert_eq!(labels[5], "\u{b7}  2.1 s/step");
+        for label in &labels {
+            assert!(label.starts_with("\u{b7} ") && label.chars().count() == labels[0].chars().count(), "{labels:?}");
+        }
+        assert_eq!(pace_label(Some(1.1e6)), "\u{b7} 1\u{a0}100 s/step");
+    }
 }

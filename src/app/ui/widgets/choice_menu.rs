@@ -1,10 +1,13 @@
 //! A button and boxes that open a list of which one is chosen.
 
 use eframe::egui::{
-    ComboBox, Id, PopupCloseBehavior, Response, TextWrapMode, Ui, WidgetInfo,
+    ComboBox, Id, PopupCloseBehavior, Response, TextStyle, TextWrapMode, Ui, WidgetInfo,
     accesskit::Role,
     containers::menu::{MenuButton, MenuConfig, SubMenuButton, is_in_menu},
 };
+
+use super::truncated::text_width;
+use crate::ui::theme;
 
 /// A button for each choice, with its label and its tooltip, which may be empty. Returns the one clicked.
 pub fn choice_buttons<T: PartialEq>(
@@ -25,11 +28,20 @@ pub fn choice_buttons<T: PartialEq>(
     clicked
 }
 
+/// Draws a divider in a wrapped row before a button or a label with the words `next`, unless that begins a further line.
+pub fn divider_ui(ui: &mut Ui, next: &str) {
+    let words = text_width(ui.painter(), next, TextStyle::Button.resolve(ui.style()));
+    let (gap, padding) = (6.0 + ui.spacing().item_spacing.x, 2.0 * ui.spacing().button_padding.x);
+    if ui.available_size_before_wrap().x >= gap + words + padding {
+        ui.separator();
+    }
+}
+
 /// A button that opens a place for several controls, which stays open until a click outside. In a menu it opens a menu of
 /// that menu: egui has one popup open at a time, so that any other would close the menu in which its button stands.
 pub fn controls_menu(ui: &mut Ui, words: impl Into<String>, add: impl FnOnce(&mut Ui)) -> Response {
     let words: String = words.into();
-    let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+    let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside).style(theme::popup_style);
     match is_in_menu(ui) {
         true => SubMenuButton::new(words).config(config).ui(ui, add).0,
         false => MenuButton::new(words).config(config).ui(ui, add).0,
@@ -105,4 +117,32 @@ pub fn choice_box<T: PartialEq>(
         response.mark_changed();
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::{Context, RawInput, Rect, Shape, pos2, vec2};
+
+    use super::*;
+
+    #[test]
+    fn no_divider_ends_a_line() {
+        let ctx = Context::default();
+        let mut last = false;
+        for width in (40..400).step_by(4) {
+            let screen_rect = Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(width as f32, 200.0)));
+            let mut tops = [0.0; 2];
+            let out = ctx.run_ui(RawInput { screen_rect, ..RawInput::default() }, |ui| {
+                ui.horizontal_wrapped(|ui| {
+                    tops[0] = ui.button("distance").rect.top();
+                    divider_ui(ui, "to the canard");
+                    tops[1] = ui.button("to the canard").rect.top();
+                });
+            });
+            last = out.shapes.iter().any(|clipped| matches!(clipped.shape, Shape::LineSegment { .. }));
+            out.drop_without_applying_deltas();
+            assert!(!last || tops[0] == tops[1], "{width} points: {tops:?}");
+        }
+        assert!(last, "a wide row has it");
+    }
 }

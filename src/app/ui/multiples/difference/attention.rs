@@ -52,8 +52,7 @@ impl AttentionDifference {
         let held = |layer: &AttentionLayer, i: usize| {
             let mut held = MapCells::default();
             let matrix = layer.weights.matrix(head)?;
-            // Weights that are exactly zero are masked: the future, or beyond the window.
-            held.cache_matrix(&pair.samples[i].payload, &format!("{place} {i}"), matrix, |v| v != 0.0);
+            held.cache_attention(&pair.samples[i].payload, &format!("{place} {i}"), matrix);
             Some(held)
         };
         let maps = held(first, 0).zip(held(second, 1)).ok_or_else(|| format!("No difference: {place} has no map."))?;

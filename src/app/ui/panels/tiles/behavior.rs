@@ -24,7 +24,8 @@ impl Behavior<Pane> for TilesBehavior<'_> {
             return title.clone().into();
         }
         let Some(pane) = tiles.get_pane(&id) else { return "Tiles".into() };
-        let title = self.tab_title_for_pane(pane);
+        let own = self.views.get(&id).and_then(|view| view.title(self.cx.mirror));
+        let title = own.map_or_else(|| self.tab_title_for_pane(pane), WidgetText::from);
         match self.order.get(&id) {
             Some(number) if *number < 10 => format!("{number}  {}", title.text()).into(),
             _ => title,
