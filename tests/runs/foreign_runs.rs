@@ -106,6 +106,36 @@ fn the_table_has_settings_that_a_program_changed() {
 }
 
 #[test]
+fn only_the_real_losses_are_headed_in_nats() {
+    let here = tempfile::tempdir().unwrap();
+    for name in ["first", "second"] {
+        let run = ForeignRun::begin(here.path(), name, &json!({}));
+        for step in 1..=2 {
+            let line = json!({"step": step, "variant": "model", "loss/train": 0.5, "loss/held_out": 0.25,
+                              "train_loss": 100, "held_out_loss": 500, "gate": 7});
+            run.line("metrics.jsonl", &line);
+        }
+    }
+    done(here.path(), "compare first second --out compared");
+    let numbers = fs::read_to_string(here.path().join("compared/numbers.csv")).unwrap();
+    let expected = [
+        "run,variant,step,gate,held-out loss (nats),logged held_out_loss,logged train_loss,training loss (nats)",
+        "first,model,2,7,0.25,500,100,0.5",
+        "second,model,2,7,0.25,500,100,0.5",
+    ];
+    assert_eq!(numbers.lines().collect::<Vec<_>>(), expected);
+    for (stem, heading) in [
+        ("held_out_loss", "held-out loss (nats)"),
+        ("train_loss", "training loss (nats)"),
+        ("logged_held_out_loss", "logged held_out_loss"),
+        ("logged_train_loss", "logged train_loss"),
+    ] {
+        let figure = fs::read_to_string(here.path().join(format!("compared/{stem}-model.svg"))).unwrap();
+        assert!(figure.contains(heading), "{stem}: {figure}");
+    }
+}
+
+#[test]
 fn each_compared_channel_has_a_figure_of_its_own() {
     let here = tempfile::tempdir().unwrap();
     for name in ["first", "second"] {

@@ -107,6 +107,8 @@ fn errors_in_graph_files_name_their_line_and_a_remedy() {
     for (format, text, line, words) in [
         (Format::Csv, "source,target\n1,2\n3\n", 3, "source, target"),
         (Format::Csv, "1,2,much\n", 1, "`much`"),
+        (Format::Csv, "source,target,weight\na,b,1\nb,,1\n", 3, "names no two nodes"),
+        (Format::Csv, ",b\n", 1, "names no two nodes"),
         (Format::Csv, "1,2\n\"3,4\n", 2, "never ends"),
         (Format::Csv, "", 1, "no nodes"),
         (Format::Gexf, "<gexf>\n<graph><nodes>\n<node id=\"a\"/>", 3, "cut off"),
@@ -253,14 +255,14 @@ mod opened {
     }
 
     #[test]
-    fn the_window_opens_it_as_a_run_of_the_graphs_lab_that_has_ended() {
+    fn the_window_opens_it_on_a_page_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
         for format in Format::ALL {
             let file = folder.path().join(format!("g.{}", format.extension()));
             fs::write(&file, format.write(&graph())).unwrap();
             let mirror = opened(&file);
             assert_eq!(mirror.state, Some(RunState::Stopped), "{format:?}: {:?}", mirror.notices);
-            assert_eq!(mirror.info.as_ref().unwrap().lab, "neuron_graph");
+            assert_eq!(mirror.info.as_ref().unwrap().lab, "graph_file");
             let sample = mirror.sample_at(0, NeuronGraph::CHANNEL, 0).unwrap();
             let read: &NeuronGraph = sample.measurement().unwrap();
             assert_eq!((read.neurons.len(), read.edges.len()), (9, 8));

@@ -210,6 +210,32 @@ fn the_command_line_converts_measures_and_takes_direction() {
     let (one, saved) = (path("one.csv"), path("one.gml"));
     let printed = command(out.path(), ["graph", &one, "--save", &saved]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&printed.stdout).trim_end(), format!("{saved} (2 nodes, 1 edge)"));
+    for (args, expected, part) in [
+        (vec![file.as_str(), "--measures"], 2, "cannot hold measures of nodes: choose .gexf"),
+        (vec![file.as_str()], 0, "it lacks "),
+    ] {
+        let to = path("c.csv");
+        let (code, words) = run(&[args.as_slice(), &["--save", to.as_str()]].concat());
+        assert!(code == Some(expected) && words.contains(part), "{words}");
+    }
+    fs::write(
+        path("signed.gml"),
+        "graph [ node [ id 1 ] node [ id 2 ] node [ id 3 ] edge [ source 1 target 2 weight 2 ]\n\
+         edge [ source 1 target 2 weight -1 ] ]",
+    )
+    .unwrap();
+    let (signed, table, measured) = (path("signed.gml"), path("signed.csv"), path("measured.gml"));
+    let printed = command(out.path(), ["graph", &signed, "--save", &table]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&printed.stdout).trim_end(), format!("{table} (2 nodes, 2 edges)"));
+    assert!(stderr_of(&printed).contains("it lacks 1 node without edges: choose .gexf"), "{}", stderr_of(&printed));
+    assert!(!Format::Csv.read(&fs::read_to_string(&table).unwrap()).unwrap().directed);
+    let printed = command(out.path(), ["graph", &signed, "--save", &measured, "--measures"]).output().unwrap();
+    let printed = String::from_utf8_lossy(&printed.stdout);
+    assert!(printed.contains("(3 nodes, 2 edges; communities (Q = "), "{printed}");
+    assert!(printed.contains(") and cores of the 1 positive edge of 2)"), "{printed}");
+    fs::write(path("nodes.gml"), "graph [ node [ id 1 ] ]").unwrap();
+    let (code, words) = run(&[&path("nodes.gml"), "--save", &table]);
+    assert!(code == Some(2) && words.contains("has no edges: choose .gexf"), "{words}");
     let (code, words) = run(&[&file, "--save", &path("c.txt")]);
     assert!(code == Some(2) && words.contains(".gml"), "{words}");
 }

@@ -186,12 +186,13 @@ fn the_command_writes_a_file_that_opens_with_both_provenances() -> Outcome {
     let mut kept = vec![];
     for (name, neurons, seed) in [("a", 96, 3), ("b", 64, 5)] {
         let p = parent(name, &spec(neurons), seed)?;
-        let out = export_state_dict(&p.spec, &p.weights)?;
+        let out = export_state_dict(&p.spec, &p.weights)?.with_window(Some(128));
         tensors::write(&path(name), &out.tensors, &out.metadata)?;
         kept.push(p);
     }
     let merge_files = "model merge a.safetensors b.safetensors --out c.safetensors";
     expect_exit(folder.path(), merge_files, 0, &["2 heads of 48 and 32 neurons become 2 heads of 80"]);
+    expect_exit(folder.path(), "model info c.safetensors", 0, &["window T      128"]);
     let again = Bdh::new(&BdhSpec { weights: Some(path("c")), ..BdhSpec::default() }, VOCAB, 0, &Device::Cpu)?;
     let here = merge(&kept[0], &kept[1])?;
     assert_eq!((again.sizes().provenance.as_slice(), again.sizes().layers), ([48, 32].as_slice(), 3));

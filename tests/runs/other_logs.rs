@@ -183,6 +183,60 @@ fn a_table_of_lightning_is_read_with_its_settings() {
 }
 
 #[test]
+fn a_table_is_told_by_its_columns_however_they_are_written() {
+    let here = tempfile::tempdir().unwrap();
+    let folder = here.path().join("log");
+    fs::create_dir(&folder).unwrap();
+    let table = folder.join("metrics.csv");
+    for text in ["\"step\",\"loss\"\n\"0\",\"1\"\n", "\u{feff}step,loss\r\n0,1\r\n", "\u{feff}\"loss\",\"step\"\n1,0\n"]
+    {
+        fs::write(&table, text).unwrap();
+        for path in [&folder, &table] {
+            assert_eq!(import(path).unwrap().values("model", "loss"), [(0, 1.0)], "{text:?}");
+        }
+    }
+    for (text, words) in
+        [("epoch,loss\n0,1\n", "has no column `step`"), ("step;loss\n0;1\n", "separated by commas"), ("", "is empty")]
+    {
+        fs::write(&table, text).unwrap();
+        for path in ["log", "log/metrics.csv"] {
+            let parts = ["metrics.csv` cannot be read: it ", words];
+            expect_exit(here.path(), &format!("export {path} --csv out.csv"), 2, &parts);
+        }
+    }
+}
+
+#[test]
+fn a_log_is_one_run_however_it_is_named() {
+    let here = tempfile::tempdir().unwrap();
+    let runs = tempfile::tempdir().unwrap();
+    copy(&stored("lightning/version_0"), &here.path().join("version_0"));
+    copy(&stored("tensorboard/train"), &here.path().join("train"));
+    copy(&stored("wandb"), &here.path().join("wandb"));
+    let event_file = "train/events.out.tfevents.1800000000.machine.1.0";
+    for paths in [
+        ["version_0", "version_0/", "train/../version_0", "version_0/metrics.csv"],
+        ["train", "train/", "wandb/../train", event_file],
+        ["wandb", "wandb/", "train/../wandb", "wandb/run-abc12345.wandb"],
+    ] {
+        let imported =
+            |path: &str| Source::find(&here.path().join(path)).unwrap().unwrap().import(runs.path()).unwrap();
+        let [first, again @ ..] = paths.map(imported);
+        assert!(first.summary.is_some(), "{paths:?}");
+        for run in again {
+            assert_eq!((run.folder, run.summary), (first.folder.clone(), None), "{paths:?}");
+        }
+    }
+    // beside another log it is a part of what the folder holds
+    copy(&stored("tensorboard/validation"), &here.path().join("train/validation"));
+    let source = |path: &str| Source::find(&here.path().join(path)).unwrap().unwrap();
+    assert_ne!(
+        source("train").import(runs.path()).unwrap().folder,
+        source(event_file).import(runs.path()).unwrap().folder
+    );
+}
+
+#[test]
 fn a_database_of_trackio_is_read_with_what_its_write_ahead_log_holds() {
     let told = import(&stored("trackio/demo.db")).unwrap();
     for id in ["wide", "narrow"] {
@@ -505,7 +559,11 @@ fn a_folder_of_many_runs_or_of_none_is_said() {
     assert_eq!(Source::find(&here.path().join("nothing")).unwrap(), None);
     fs::write(logs.join("metrics.csv"), "epoch,loss\n1,2\n").unwrap();
     fs::write(logs.join("notes.db"), "no database").unwrap();
-    assert_eq!(Source::find(&logs).unwrap(), None, "tables and databases of others are none");
+    let why = import(&logs).err().unwrap();
+    assert!(why.contains("metrics.csv` cannot be read: it has no column `step`"), "{why}");
+    fs::write(logs.join("metrics.csv"), "step,variant,loss\n1,model,2\n").unwrap();
+    assert_eq!(Source::find(&logs).unwrap(), None, "databases of others and tables of `orrery export` are none");
+    fs::write(logs.join("metrics.csv"), "epoch,loss\n1,2\n").unwrap();
     for i in 0..65 {
         copy(&stored("lightning/version_0"), &logs.join(format!("version_{i}")));
     }
@@ -515,6 +573,7 @@ fn a_folder_of_many_runs_or_of_none_is_said() {
     let told = import(&logs).unwrap();
     assert_eq!(told.info.variants.len(), 64);
     assert_eq!(told.info.variants[0].id, "version_0");
+    assert!(told.notices.contains("1 table without a column `step` not read"), "{}", told.notices);
     // if a folder has logs of two tools, one of them is read
     copy(&stored("wandb"), &logs.join("wandb"));
     let told = import(&logs).unwrap();

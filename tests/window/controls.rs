@@ -18,7 +18,7 @@ use orrery::{
     telemetry::Command,
     ui::{
         app::Opening,
-        panels::{CONTROLS_WIDTH, TRANSPORT_HEIGHT},
+        panels::{CONTROLS_WIDTH, TOP_BAR_HEIGHT, TRANSPORT_HEIGHT},
         view::LOCKED,
         views::{VIEWS, ViewEntry},
     },
@@ -248,6 +248,58 @@ fn settings_of_a_run_that_has_ended_stand_under_the_next_run() {
     assert!(!d.sent(|command| matches!(command, Command::Set { .. })));
     d.command(Key::Z);
     assert!(!d.shows("applies at reset"));
+}
+
+#[test]
+fn changes_that_wait_have_room_only_while_there_are_some() {
+    let mut d = lab_page("fast_slow");
+    d.until("ready", |d| d.state() == "ready");
+    d.press(Key::ArrowRight);
+    d.until("a step", |d| d.page().newest() > 0);
+    assert!(!d.page().controls.has_pending, "a run has begun");
+    let button = egui::PointerButton::Primary;
+    let event = |pressed| egui::Event::PointerButton {
+        pos: egui::pos2(1000.0, 20.0),
+        button,
+        pressed,
+        modifiers: Modifiers::NONE,
+    };
+    d.harness.event(event(true));
+    set(&mut d, "Fast window", 16.0);
+    assert!(!d.page().controls.has_pending && !d.shows("applies at reset"), "nothing moves while a button is held");
+    d.harness.event(event(false));
+    d.steps(4);
+    assert!(d.page().controls.has_pending && d.shows("1 change applies at reset"));
+    d.command(Key::Z);
+    d.steps(4);
+    assert!(!d.page().controls.has_pending && !d.shows("applies at reset"));
+}
+
+/// A window of 1280 points at 100%, at 200%, at 250%, and at 250% in presenter mode.
+#[test]
+fn controls_of_the_bars_stand_apart_at_any_width() {
+    for width in [1280.0, 640.0, 512.0, 341.0] {
+        // so high that no panel scrolls
+        let mut d = open_labs(Opening::Lab("fast_slow".to_owned()), Worker::Steps, &[], [width, 3000.0]);
+        d.until("ready", |d| d.state() == "ready");
+        d.press(Key::ArrowRight);
+        d.until("a step", |d| d.page().newest() > 0);
+        let sheet = d.harness.ctx.content_rect();
+        let bars = [TOP_BAR_HEIGHT, sheet.bottom() - TRANSPORT_HEIGHT];
+        let is_in_bar = |rect: &egui::Rect| rect.bottom() <= bars[0] || rect.top() >= bars[1];
+        let nodes = d
+            .harness
+            .query_all_by(|node| ROLES.contains(&node.role()) || [Role::Label, Role::Status].contains(&node.role()));
+        let named = |node: Node<'_>| (node.accesskit_node().label().unwrap_or_default(), node.rect());
+        let all: Vec<(String, egui::Rect)> = nodes.map(named).filter(|(_, rect)| is_in_bar(rect)).collect();
+        assert!(all.iter().any(|(name, _)| name == "Reset"), "{width}: {all:?}");
+        for (i, (name, rect)) in all.iter().enumerate() {
+            assert!(sheet.expand(1.0).contains_rect(*rect), "{width}: {name} at {rect:?}");
+            for (other, place) in &all[..i] {
+                assert!(!rect.shrink(1.0).intersects(*place), "{width}: {name} at {rect:?}, {other} at {place:?}");
+            }
+        }
+    }
 }
 
 #[test]

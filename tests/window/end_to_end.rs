@@ -145,7 +145,7 @@ fn a_model_of_characters_opens_with_the_text_that_is_dropped_on_it() {
     let links = r#"{"directed": true, "nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b"}]}"#;
     std::fs::write(&graph, links).unwrap();
     drop(&mut lab, &graph);
-    lab.until("it is shown", |app| (app.page()?.lab.id == "neuron_graph").then_some(()));
+    lab.until("it is shown", |app| (app.page()?.lab.id == "graph_file").then_some(()));
 }
 
 #[test]

@@ -222,6 +222,25 @@ fn the_program_of_a_followed_run_is_asked_and_answers() {
     desk.until("the matrix is shown", |d| d.shows("Show answer/lesson large"));
 }
 
+#[test]
+fn arguments_are_read_whole_and_show_leads_to_the_answer() {
+    let here = tempfile::tempdir().unwrap();
+    let run = run_of_three_steps(here.path(), &["number"]);
+    let mut desk = follow(&run);
+    ask(&mut desk, "number", "layer=7; x");
+    desk.until("the mistake is shown", |d| d.shows("Not asked: `x` has no `=`"));
+    assert!(run.asked().is_empty(), "half of the arguments is asked with");
+    ask(&mut desk, "number", "=1");
+    let (id, question) = next_question(&mut desk, &run);
+    assert_eq!(question["args"], json!({"layer": 7, "x": 1}));
+    let sample = json!({"step": 3, "channel": "answer/number", "payload": 42.5});
+    run.answer(&id, &json!({"state": "answered", "sample": sample}));
+    desk.until("it is answered", |d| d.shows("Answered for step 3."));
+    desk.harness.get_by_role_and_label(Role::Button, "Show").click();
+    let is_large = |d: &Desk| d.harness.query_by_role_and_label(Role::Button, "All").is_some();
+    desk.until("the answer is shown large", |d| is_large(d) && d.shows("42.5"));
+}
+
 /// `orrery_log.update` and `watch` change the description during a run.
 #[test]
 fn an_open_question_outlives_a_change_of_the_description() {

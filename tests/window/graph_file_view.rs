@@ -16,8 +16,9 @@ use orrery::{
     telemetry::{
         Array, Event, Measurement, RunInfo, RunState, Sample, VariantInfo,
         measurements::{ColumnType, FileGraph, GraphColumn, GraphEdges, NeuronGraph},
+        number::Number,
     },
-    ui::{action::FileAction, figure::Figure, mirror::Mirror, theme::Theme},
+    ui::{action::FileAction, figure::Figure, mirror::Mirror, plot::hex, theme::Theme},
 };
 
 fn column(name: &str, of: ColumnType, numbers: &[f64], texts: &[&str]) -> GraphColumn {
@@ -160,7 +161,7 @@ fn the_table_filters_sorts_and_selects() {
     harness.get_by_label_contains("no column");
 }
 
-/// No model is behind it: a control would act on nothing, and no number of the lab can come.
+/// No model is behind it: there is no run, a setting would act on nothing, and no number of a lab can come.
 #[test]
 fn a_page_of_a_graph_file_shows_no_control_that_acts_on_nothing() {
     let here = tempfile::tempdir().unwrap();
@@ -174,12 +175,59 @@ fn a_page_of_a_graph_file_shows_no_control_that_acts_on_nothing() {
     };
     desk.until("the graph is shown", is_shown);
     desk.harness.run_steps(3);
-    assert!(desk.shows("2 nodes") && desk.shows("no setting acts on it") && desk.shows("All settings"));
-    let controls = ["Acts now", "Weights count", "Neurons", "Steps", "excitatory"];
+    assert!(desk.shows("own.gml") && desk.shows("graph of 2 nodes"));
+    let controls = [
+        "Acts now",
+        "All settings",
+        "excitatory",
+        "Find a control",
+        "Neuron graph",
+        "preset",
+        "Reset",
+        "seed",
+        "Step shown",
+        "Threshold",
+    ];
     let shown: Vec<&str> =
         controls.into_iter().filter(|label| desk.harness.query_all_by_label(label).next().is_some()).collect();
     assert!(shown.is_empty(), "{shown:?}");
-    assert!(desk.shows("No main number of this lab was measured") && !desk.shows("numbers appear here"));
+    let words = ["No main number", "numbers appear here", "This run", "R to begin"];
+    assert!(words.into_iter().all(|words| !desk.shows(words)));
+}
+
+#[test]
+fn a_picture_tells_negative_edges_from_positive_ones() {
+    let mut graph = square(true);
+    graph.edges = GraphEdges::new([(0, 1, 1.0), (1, 2, -2.0), (3, 0, 0.5)]);
+    let file = graph.file.as_mut().unwrap();
+    file.edge_values.clear();
+    file.modularity = Some(Number(0.5));
+    let (mirror, config, theme) = (mirror(graph), Config::defaults("neuron_graph", &[]), Theme::new(true));
+    let svg = Figure::new("neuron_graph", &mirror, &config, &[], &theme).svg().unwrap();
+    let caption = "5 nodes \u{b7} 3 directed edges \u{b7} communities of Q = 0.500 (of 2 positive edges)";
+    for words in [">g<", caption, "positive edges  2", "negative edges  1"] {
+        assert!(svg.contains(words), "{words}: {svg}");
+    }
+    let strokes = |colour| svg.matches(&format!("<path stroke=\"{}\"", hex(colour))).count();
+    assert!(strokes(theme.cool) == 1 && strokes(theme.warm) == 2, "a path for each sign and strength: {svg}");
+}
+
+/// Where few edges are, none is so faint that it is not seen, long ones neither.
+#[test]
+fn edges_of_a_small_graph_are_visible() {
+    let Some(mut offscreen) = adapter::offscreen() else { return };
+    let mut graph = square(false);
+    graph.edges = GraphEdges::new([(0, 1, 1.0), (1, 2, 1.0), (2, 3, -1.0), (3, 0, -1.0)]);
+    graph.file.as_mut().unwrap().edge_values.clear();
+    let (mirror, config) = (mirror(graph), Config::defaults("neuron_graph", &[]));
+    for theme in [Theme::new(true), Theme::new(false)] {
+        let image = Figure::new("neuron_graph", &mirror, &config, &[], &theme).image(&mut offscreen).unwrap();
+        // no node has a colour like that of positive edges
+        let wanted = [theme.warm.r(), theme.warm.g(), theme.warm.b()];
+        let is_near = |pixel: &&[u8]| pixel.iter().zip(wanted).all(|(a, b)| a.abs_diff(b) < 80);
+        let seen = image.rgba.chunks(4).filter(is_near).count();
+        assert!(seen > 1000, "{seen} pixels, dark: {}", theme.dark);
+    }
 }
 
 /// A directed and an undirected drawing differ only in the arrowheads, and the loop is drawn above its node.

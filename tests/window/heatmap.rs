@@ -104,7 +104,7 @@ fn a_window_shows_its_cells_and_the_log_scale_places_decades() {
     );
     map.window = [3.0, 0.0, 4.0, 1.0];
     let image = draw(&mut offscreen, &map, 32.0);
-    assert_eq!(pixel(&image, 16, 16), [10, 20, 30], "zero has no logarithm");
+    assert!(near(pixel(&image, 16, 16), ColourMap::Viridis.at(0.0)), "zero is below the first colour");
 }
 
 #[test]

@@ -54,3 +54,23 @@ fn a_list_in_a_menu_opens() {
     assert_eq!(harness.state().block, 7);
     assert!(harness.query_by_role_and_label(Role::ComboBox, "list of blocks").is_some(), "the menu is open still");
 }
+
+/// On the ground of a menu, controls without an outline are not seen.
+#[test]
+fn controls_of_a_menu_have_an_outline() {
+    let builder = Harness::builder().with_size(vec2(700.0, 400.0));
+    let mut harness = builder.build_ui_state(
+        |ui, widths: &mut Vec<f32>| {
+            controls_menu(ui, "controls", |ui| {
+                *widths = vec![ui.visuals().widgets.inactive.bg_stroke.width];
+                controls_menu(ui, "passage", |ui| widths.push(ui.visuals().widgets.inactive.bg_stroke.width));
+            });
+        },
+        vec![],
+    );
+    for menu in ["controls", "passage"] {
+        harness.get_by_role_and_label(Role::Button, menu).click();
+        harness.run_steps(4);
+    }
+    assert_eq!(*harness.state(), [1.0; 2]);
+}

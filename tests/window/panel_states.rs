@@ -197,6 +197,12 @@ fn a_search_for_a_concept_says_what_is_left_to_do() {
     stage.begin(600, RunState::Finished);
     let words = stage.words();
     assert!(words.contains("Train on the parliament (preset Parliament)"), "{words}");
+    let mut stage = Stage::new(lab("trained_bdh"), "concepts");
+    change(&mut stage, "model.checkpoint", Value::Text("other.pt".into()));
+    stage.begin(0, RunState::Finished);
+    let words = stage.words();
+    assert!(words.contains("Press Find."), "{words}");
+    assert!(!words.contains("preset") && !words.contains("no sentence"), "nobody knows its text: {words}");
 }
 
 /// If the lab's models lack what the question needs, a run of the user could not answer it either, so the view names
@@ -547,7 +553,8 @@ fn the_merging_view_shows_the_state_of_its_question() {
     assert!(stage.press("Merge again"));
     assert_eq!(stage.answer(&recorded::twins(), true), 1);
     let words = stage.words();
-    assert!(words.contains("merged, ") && !words.contains(OUTDATED), "{words}");
+    assert!(words.contains("held-out loss (nats per token) of ") && words.contains("merged, "), "{words}");
+    assert!(!words.contains(OUTDATED), "{words}");
     name(&mut stage, "narrow.safetensors");
     let words = stage.words();
     assert!(words.contains(OUTDATED) && words.contains(UNASKED), "{words}");

@@ -59,6 +59,10 @@ fn a_neuron_is_named_changed_and_asked_about() {
     harness.run_steps(3);
     let last = questions(&harness).pop().unwrap();
     assert_eq!(last.args["action"], Value::Text("clamp".into()));
+    assert!(harness.query_by_role_and_label(Role::SpinButton, "value").is_some(), "the amount stands beside it");
+    harness.get_by_label("silence").click();
+    harness.run_steps(3);
+    assert!(harness.query_by_role_and_label(Role::SpinButton, "value").is_none(), "silence has none");
 }
 
 #[test]
@@ -126,6 +130,7 @@ fn the_effect_stands_beside_that_of_random_neurons() {
     for part in [
         "Random sets that move it as far",
         "0:12, 1:3",
+        "Seed of the random sets: ",
         "Loss of the text",
         "goes on as it is",
         "random neurons, mean of 8",

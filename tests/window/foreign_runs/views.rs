@@ -133,6 +133,21 @@ fn a_picture_has_every_channel_or_says_how_many() {
     assert!(image.height > 2 * 600, "the picture grows as the drawing does: {}", image.height);
 }
 
+/// Nothing can be scrolled in a picture, and no slider chooses another matrix.
+#[test]
+fn a_picture_says_which_rows_and_matrices_it_leaves_out() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({}));
+    run.line("metrics.jsonl", &json!({"step": 1, "variant": "model"}));
+    let rows: Vec<Value> = (0..300).map(|i| json!([i])).collect();
+    run.sample(1, "table/long", &json!({"columns": ["i"], "rows": rows}));
+    run.sample(1, "matrix/three", &json!([[[1, 2]], [[3, 4]], [[5, 6]]]));
+    let (mirror, theme) = (mirror(&run), Theme::dark());
+    let config = mirror.info.clone().unwrap().config.clone();
+    let svg = Figure::new(foreign::LOGGED, &mirror, &config, &[], &theme).svg().unwrap();
+    assert!(svg.contains(" of 300 rows") && svg.contains("matrix 0 of 0 to 2"), "{svg}");
+}
+
 /// The same in the window, with all channels in one run.
 #[test]
 fn a_page_opens_a_view_for_every_channel_that_a_program_sends() {
