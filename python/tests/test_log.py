@@ -336,7 +336,9 @@ def test_weights_may_be_nested_lists_and_what_is_not_kept_is_said_once(begin, ca
     found = tensors(folder.path / "snapshots" / "step-00000001.safetensors")
     assert found == {"model/a": ("F64", [2, 2], struct.pack("<4d", 1, 2, 3, 4.5))}
     said = capfd.readouterr().err
-    assert all(said.count(part) == 1 for part in ("`r` is not kept: `r` is ragged", "type float ", "type NoneType ")), said
+    assert all(said.count(part) == 1 for part in ("`r` is not kept: `r` is ragged", "type float ", "type NoneType ")), (
+        said
+    )
 
 
 def test_threads_lose_nothing_and_tear_nothing(begin):
