@@ -55,11 +55,14 @@ fn begins_run(page: &Page) -> bool {
     own_or_replayed(page).is_none() || is_changed()
 }
 
+/// The reason why nothing runs on the page of a graph file.
+pub const NOTHING_TRAINS: &str = "this is a graph from a file: nothing trains here";
+
 /// The reason why the present run makes no further step; `None` if it can make one, or if there is no run.
 pub fn why_ended(page: &Page) -> Option<&'static str> {
     let run = own_or_replayed(page).filter(|run| run.has_ended())?;
     Some(match (&run.mirror.state, &run.origin) {
-        _ if !page.lab.has_runs() => "this is a graph from a file: nothing trains here",
+        _ if !page.lab.has_runs() => NOTHING_TRAINS,
         (_, RunOrigin::Folder(_)) if !page.lab.makes_runs() => {
             "another program trains this run: Space plays what it has recorded so far"
         }

@@ -89,15 +89,16 @@ const MIN_PINNED_WIDTH: f32 = 72.0;
 /// Says of what the example is, and below how it makes way for a run of the user's own.
 fn example_ui(ui: &mut Ui, theme: &Theme, label: &ExampleLabel) {
     let width = |words: &str| note_width(ui.painter(), words);
-    let size = vec2(width(&label.text).max(width(label.hint)) + 2.0, EXAMPLE_HEIGHT);
+    // the numbers have at least half of the strip
+    let most = 0.5 * ui.available_width();
+    let size = vec2((width(&label.text).max(width(label.hint)) + 2.0).min(most), EXAMPLE_HEIGHT);
     ui.allocate_ui_with_layout(size, Layout::top_down(Align::Max), |ui| {
         ui.spacing_mut().item_spacing.y = 4.0;
-        let words = Label::new(RichText::new(&label.text).size(theme::SMALL).color(theme.accent)).extend();
-        ui.add(words).on_hover_text(
+        truncated_ui(ui, &label.text, theme.accent).on_hover_text(
             "A run that was recorded beforehand and comes with the program. It can be played and scrubbed; its models \
              cannot be asked. R makes a run that waits.",
         );
-        ui.add(Label::new(RichText::new(label.hint).size(theme::SMALL).color(theme.secondary)).extend());
+        truncated_ui(ui, label.hint, theme.secondary);
     });
 }
 

@@ -146,7 +146,7 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
         wrapped_ui(ui, words, shell.theme.secondary);
     }
     text_ui(ui, shell, &step.text);
-    let hidden = step.does.controls.iter().filter(|key| page.restrictions.hides(key));
+    let hidden = step.does.needed_controls().filter(|key| page.restrictions.hides(key));
     let hidden: Vec<String> = hidden.map(|key| format!("\u{201c}{}\u{201d}", label(page, key))).collect();
     if !hidden.is_empty() {
         let words = format!("The link that this page was opened with hides {}.", hidden.join(", "));

@@ -168,6 +168,15 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
     if page.is_none() {
         all.retain(|entry| !needs_page(&entry.action));
     }
+    if page.is_some_and(|page| !page.lab.has_runs()) {
+        let is_of_runs = |action: &Action| {
+            matches!(
+                action,
+                Action::Run(_) | Action::Page(PageAction::PinRun | PageAction::UnpinRun | PageAction::DraftSweep)
+            )
+        };
+        all.retain(|entry| !is_of_runs(&entry.action));
+    }
     let of_lab = |lab: &str, entry: PaletteEntry| PaletteEntry { leads_away: here != Some(lab), ..entry };
     for lab in shell.lists.labs {
         all.push(of_lab(lab.id, PaletteEntry::new("lab", lab.title, OpenAction::Lab(lab.id))));

@@ -133,7 +133,9 @@ impl TilesBehavior<'_> {
         let theme = self.cx.theme;
         let is_selected = *self.selected == Some(id);
         ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
-        if ui.input(|i| i.pointer.any_pressed() && i.pointer.interact_pos().is_some_and(|p| rect.contains(p))) {
+        let pressed = ui.input(|i| i.pointer.interact_pos().filter(|p| i.pointer.any_pressed() && rect.contains(*p)));
+        // a click on what lies over the tile is none on it
+        if pressed.is_some_and(|p| ui.ctx().layer_id_at(p) == Some(ui.layer_id())) {
             *self.selected = Some(id);
         }
         let entry = self.lists.view(&pane.view);

@@ -229,6 +229,14 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, width: f32) 
     let menu = Popup::menu(&button).close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
     menu.style(theme::popup_style).show(|ui| {
         ui.set_min_width(240.0);
+        // first, because a change of them adds an entry to undo it, and a field that moves loses what is typed
+        if let Some(page) = page.filter(|page| width <= WITH_DEVICE && page.lab.makes_runs()) {
+            if width <= WITH_SEED {
+                ui.horizontal(|ui| seed_ui(ui, shell, page));
+            }
+            ui.horizontal(|ui| hardware_ui(ui, shell, page));
+            ui.separator();
+        }
         let mut entry = |ui: &mut Ui, text: &str, key: &str, action: Action| {
             let shown = without_middle(text, MAX_ENTRY_CHARS);
             let mut button = ui.add(Button::new(shown.as_str()).shortcut_text(key).frame(false));
@@ -250,7 +258,8 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, width: f32) 
         if let Some(page) = page {
             match page.mirror().is_some_and(|mirror| mirror.is_pinned() || mirror.pinned().is_some()) {
                 true => entry(ui, "Unpin the pinned run", "", PageAction::UnpinRun.into()),
-                false => entry(ui, "Pin this run", "", PageAction::PinRun.into()),
+                false if page.lab.has_runs() => entry(ui, "Pin this run", "", PageAction::PinRun.into()),
+                false => {}
             }
             if page.lab.makes_runs() {
                 entry(ui, "Make a sweep…", "", PageAction::DraftSweep.into());
@@ -273,12 +282,5 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, width: f32) 
         entry(ui, "Larger", "Ctrl +", LookAction::Zoom(shell.session.zoom + 0.1).into());
         entry(ui, "Smaller", "Ctrl -", LookAction::Zoom(shell.session.zoom - 0.1).into());
         entry(ui, "Frame times (draws without pause)", "T", LookAction::FrameTimes.into());
-        if let Some(page) = page.filter(|page| width <= WITH_DEVICE && page.lab.makes_runs()) {
-            ui.separator();
-            if width <= WITH_SEED {
-                ui.horizontal(|ui| seed_ui(ui, shell, page));
-            }
-            ui.horizontal(|ui| hardware_ui(ui, shell, page));
-        }
     });
 }

@@ -13,6 +13,9 @@ use super::{
     scale::value_label,
 };
 
+/// Points that a line's first point may lie beyond the pointer's line to be read there.
+const MAX_DISTANCE: f32 = 8.0;
+
 /// A line's value under the pointer.
 struct ReadoutRow<'a> {
     line: &'a Line<'a>,
@@ -45,11 +48,15 @@ impl Canvas<'_> {
             return;
         }
         self.painter.vline(at_x, area.y_range(), egui::Stroke::new(1.0, theme.secondary.gamma_multiply(0.7)));
+        // a line that begins further on has no value here
+        let has_begun = |line: &Line<'_>, nearest: f32| {
+            value_before(&line.data, x).is_some() || (nearest - at_x).abs() <= MAX_DISTANCE
+        };
         let mut read: Vec<(&Line<'_>, [f64; 2])> = vec![];
         for line in read_lines() {
             // what is measured at fewer steps than another line is known there from its last step
             let point = if self.chart.x.integer_ticks { value_before(&line.data, x) } else { nearest(line, x) };
-            let Some(point) = point else { continue };
+            let Some(point) = point.filter(|[px, _]| has_begun(line, place(*px))) else { continue };
             let dot = layout.at(point) + self.corner;
             if area.contains(dot) {
                 self.painter.circle(dot, 3.0, line.colour, egui::Stroke::new(1.0, theme.panel));

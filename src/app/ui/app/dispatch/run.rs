@@ -31,6 +31,7 @@ pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
         RunAction::TrainOn => training::train_on(page, host, ctx),
         RunAction::StepOnce | RunAction::RightArrow => training::train(page, Command::StepOnce, host, ctx),
         RunAction::RunTo(step) => training::train(page, Command::RunTo(step), host, ctx),
+        RunAction::Reset | RunAction::LetterR if !page.lab.has_runs() => Err(training::NOTHING_TRAINS.to_owned()),
         RunAction::Reset | RunAction::LetterR => {
             page.launch(host, ctx);
             Ok(())

@@ -64,7 +64,11 @@ fn facts_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     let lab = shell.lists.lab(&row.lab).map_or(row.lab.as_str(), |l| l.title);
     let mut facts = vec![];
     if row.state != RowState::Unreadable {
-        let steps = format!("{} of {} steps", number::grouped(row.steps), number::grouped(row.total_steps));
+        let of_total = match row.total_steps {
+            0 => String::new(),
+            total => format!(" of {}", number::grouped(total)),
+        };
+        let steps = format!("{}{of_total} steps", number::grouped(row.steps));
         let preset = shell.lists.preset_title(&row.lab, &row.preset);
         facts.push(format!("{lab}, preset \u{201c}{preset}\u{201d}, seed {}", row.seed));
         facts.push(format!("{steps}, {}", row.state_label()));

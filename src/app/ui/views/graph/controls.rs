@@ -35,7 +35,7 @@ impl NeuronGraph {
             let (words, tip) = match (self.motion.paused, resting) {
                 (true, _) => ("go on", "Lets the layout move on."),
                 (false, false) => ("pause", "Holds the layout where it is. It stops by itself once it is at rest."),
-                (false, true) => ("pause", "The layout is at rest; nothing moves until a neuron is dragged."),
+                (false, true) => ("pause", "The layout is at rest; nothing moves until a node is dragged."),
             };
             let pause = ui.add_enabled(!resting, Button::new(words));
             if pause.on_hover_text(tip).on_disabled_hover_text(tip).clicked() {
