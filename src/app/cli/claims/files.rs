@@ -126,7 +126,7 @@ pub fn write(result: &ClaimResult, folder: &Path) -> Result<PathBuf, Failure> {
 ///
 /// # Errors
 /// If a result names another claim than its file does, which could be any path, or its numbers are not those that were made:
-/// each verdict of its paper counts them. See [`write`].
+/// each verdict of its paper counts them. See [`write()`].
 pub fn write_changed(ledger: &Ledger, changed: &Ledger, folder: &Path) -> Result<(), Failure> {
     let problem = |(id, result): (&String, &ClaimResult)| match result.claim == *id {
         true => Some(format!("{id}: {}", result.digest_problem()?)),
