@@ -47,8 +47,8 @@ pub fn next_legal(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, [valu
 /// The settings that name a layer of the model.
 const LAYER_KEYS: [&str; 3] = [ReadingSettings::layer.name, ContextSettings::layer.name, ChangeSettings::layer.name];
 
-/// The last layer of the model in a checkpoint, by the run and the settings that it was opened with.
-pub type CheckpointLayer = KeyedCache<(Option<RunNumber>, Config), Option<Option<i64>>>;
+/// The last layer of the model in a checkpoint, by the run and the settings that name the file and its layers.
+pub type CheckpointLayer = KeyedCache<(Option<RunNumber>, [Option<Value>; 2]), Option<i64>>;
 
 /// The index of the last layer, for a setting that names a layer: of the model of the run shown, else of the one that the
 /// settings would make; `None` if a file decides their number and cannot be read. `opened` keeps what a file says.
@@ -78,8 +78,11 @@ pub fn last_layer(
         // a lab that opens files takes the usual number where there is none
         Some(Value::Int(0)) if !is_of_file => Some(BdhSettings::default().layers as i64 - 1),
         Some(_) => {
-            let last = || Some(bdh::layers(lab, config)?.checked_sub(1)? as i64);
-            *opened.at((mirror.map(|mirror| mirror.run), config.clone())).get_or_insert_with(last)
+            let named = [BdhSettings::checkpoint.name, BdhSettings::layers.name].map(|key| config.get(key).cloned());
+            let known = opened.at((mirror.map(|mirror| mirror.run), named));
+            // settings of which no model can be made may be mended, so that only what was read is kept
+            *known = known.or_else(|| Some(bdh::layers(lab, config)?.checked_sub(1)? as i64));
+            *known
         }
         None => None,
     }

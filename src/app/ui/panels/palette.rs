@@ -165,18 +165,10 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
     ];
     all.extend(more.map(|(words, key, action)| PaletteEntry { key, ..PaletteEntry::new("do", words, action) }));
     let here = page.map(|page| page.lab.id);
-    if page.is_none() {
-        all.retain(|entry| !needs_page(&entry.action));
-    }
-    if page.is_some_and(|page| !page.lab.has_runs()) {
-        let is_of_runs = |action: &Action| {
-            matches!(
-                action,
-                Action::Run(_) | Action::Page(PageAction::PinRun | PageAction::UnpinRun | PageAction::DraftSweep)
-            )
-        };
-        all.retain(|entry| !is_of_runs(&entry.action));
-    }
+    all.retain(|entry| match page {
+        None => !needs_page(&entry.action),
+        Some(page) => page.lab.has_runs() || !needs_run(&entry.action),
+    });
     let of_lab = |lab: &str, entry: PaletteEntry| PaletteEntry { leads_away: here != Some(lab), ..entry };
     for lab in shell.lists.labs {
         all.push(of_lab(lab.id, PaletteEntry::new("lab", lab.title, OpenAction::Lab(lab.id))));
@@ -224,6 +216,11 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
 
 fn folds_panel(action: &Action) -> bool {
     matches!(action, Action::Look(LookAction::FoldControls | LookAction::FoldInspector))
+}
+
+/// True for what does nothing on the page of a graph file, which has no run.
+fn needs_run(action: &Action) -> bool {
+    matches!(action, Action::Run(_) | Action::Page(PageAction::PinRun | PageAction::UnpinRun | PageAction::DraftSweep))
 }
 
 /// True for what does nothing without a lab in front.

@@ -256,10 +256,10 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, width: f32) 
         }
         entry(ui, "Open…", "Ctrl O", OpenAction::Sheet.into());
         if let Some(page) = page {
-            match page.mirror().is_some_and(|mirror| mirror.is_pinned() || mirror.pinned().is_some()) {
-                true => entry(ui, "Unpin the pinned run", "", PageAction::UnpinRun.into()),
-                false if page.lab.has_runs() => entry(ui, "Pin this run", "", PageAction::PinRun.into()),
-                false => {}
+            if page.mirror().is_some_and(|mirror| mirror.is_pinned() || mirror.pinned().is_some()) {
+                entry(ui, "Unpin the pinned run", "", PageAction::UnpinRun.into());
+            } else if page.lab.has_runs() {
+                entry(ui, "Pin this run", "", PageAction::PinRun.into());
             }
             if page.lab.makes_runs() {
                 entry(ui, "Make a sweep…", "", PageAction::DraftSweep.into());

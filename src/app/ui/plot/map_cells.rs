@@ -27,14 +27,16 @@ impl MapCells {
     /// Copies a matrix of `source`, which `part` names among its matrices, unless it is cached already. A value that is
     /// not finite has a look of its own.
     pub fn cache_matrix(&mut self, source: &Arc<Payload>, part: &str, matrix: MatrixView<'_>) {
-        self.cache(source, part, matrix, |_, _| false);
+        if !self.holds(source, part) {
+            self.copy(source, part, matrix, |_, _| false);
+        }
     }
 
     /// Like [`MapCells::cache_matrix`] for weights of queries (rows) on keys (columns). A later key without weight is
     /// masked, and drawn as missing; so is a key at a distance at which no query has a weight, as beyond a window. Any
     /// other weight of 0 is a rounded one.
     pub fn cache_attention(&mut self, source: &Arc<Payload>, part: &str, matrix: MatrixView<'_>) {
-        if self.part == part && self.is_copy_of(source) {
+        if self.holds(source, part) {
             return;
         }
         let cols = matrix.cols.max(1);
@@ -42,19 +44,20 @@ impl MapCells {
         let mut has_weight = vec![false; matrix.rows];
         let nonzero = matrix.data.iter().enumerate().filter(|(_, v)| **v != 0.0);
         nonzero.filter_map(|(i, _)| distance(i)).for_each(|d| has_weight[d] = true);
-        self.cache(source, part, matrix, |i, v| v == 0.0 && distance(i).is_none_or(|d| !has_weight[d]));
+        self.copy(source, part, matrix, |i, v| v == 0.0 && distance(i).is_none_or(|d| !has_weight[d]));
     }
 
-    fn cache(
+    fn holds(&self, source: &Arc<Payload>, part: &str) -> bool {
+        self.part == part && self.is_copy_of(source)
+    }
+
+    fn copy(
         &mut self,
         source: &Arc<Payload>,
         part: &str,
         matrix: MatrixView<'_>,
         is_masked: impl Fn(usize, f32) -> bool,
     ) {
-        if self.part == part && self.is_copy_of(source) {
-            return;
-        }
         let drawn = |(i, v): (usize, &f32)| match v.is_finite() {
             _ if is_masked(i, *v) => f32::NAN,
             true => *v,

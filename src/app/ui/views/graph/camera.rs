@@ -130,10 +130,12 @@ pub fn side_of_legend(
     legend: Vec2,
     before: Option<LegendSide>,
 ) -> Option<LegendSide> {
-    let window = Window::around(places, whole);
-    let share = |side| Window::around(places, beside_legend(whole, legend, Some(side))).scale / window.scale;
     let b = bounds(places);
-    let graph = Rect::from_min_max(window.at([b[0], b[1]], whole), window.at([b[2], b[3]], whole));
+    let corners = [[b[0], b[1]], [b[2], b[3]]];
+    let window = Window::around(&corners, whole);
+    let share = |side| Window::around(&corners, beside_legend(whole, legend, Some(side))).scale / window.scale;
+    let [min, max] = corners.map(|corner| window.at(corner, whole));
+    let graph = Rect::from_min_max(min, max);
     let of_legend = Rect::from_two_pos(whole.left_bottom(), whole.left_bottom() + vec2(legend.x, -legend.y));
     if before.is_none() && !graph.expand(LEGEND_MARGIN).intersects(of_legend) {
         return None;
