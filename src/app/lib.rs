@@ -20,7 +20,7 @@
 //! | --- | --- | --- |
 //! | [`config`] | a run's settings: typed structs, the knobs they yield (the schema), values by key, TOML | nothing |
 //! | [`files`] | opening what may be anything, writing what must be whole | nothing |
-//! | [`random`](orrery_engine::random) | numbers that look random and are the same everywhere | nothing |
+//! | [`random`] | numbers that look random and are the same everywhere | nothing |
 //! | [`kernels`](orrery_engine::nn::kernels) | products, reductions, fused operations and their gradients; threads | nothing |
 //! | [`corpus`] | bytes -> ids -> batches: text files, tokenisers, generated text | files, random |
 //! | [`nn`] | what model families share: parameters, layers, optimiser, the tap | config, files, kernels, random |
@@ -34,7 +34,7 @@
 //! | [`trainer`] | drives one run: one thread trains, others answer with models of their own | config, corpus, files, models, nn, probe, store, telemetry |
 //! | [`labs`] | a lab is a value: question, settings, presets, plan, panes, drawing | analysis, config, corpus, models, nn, ode, probe, telemetry, trainer (plain configuration) |
 //! | [`experiments`] | what serves the runs of any lab: headline numbers, series, seeds, the table of runs, sweeps, links, the ledger of claims | analysis, config, files, labs, store, telemetry |
-//! | [`ui`] | app shell, mirror, theme, panels, views | analysis, config, experiments, gpu, labs, telemetry |
+//! | [`ui`] | app shell, mirror, theme, panels, views | analysis, config, experiments, gpu, labs, random, telemetry |
 //! | [`cli`] | the commands; the only module that wires everything | all |
 //!
 //! ## The few ideas
@@ -90,5 +90,5 @@ pub mod cli;
 pub mod gpu;
 pub mod ui;
 
-pub use orrery_engine::{analysis, config, corpus, files, models, nn, ode, probe, store, telemetry, trainer};
+pub use orrery_engine::{analysis, config, corpus, files, models, nn, ode, probe, random, store, telemetry, trainer};
 pub use orrery_lab::{experiments, labs};

@@ -138,6 +138,22 @@ fn edges_are_the_largest_entries_between_the_neurons_they_name() -> Outcome {
 }
 
 #[test]
+fn a_threshold_is_named_on_the_side_of_its_edges() -> Outcome {
+    let mut bench = Bench::small()?;
+    let cuts = [
+        ("excitatory", "excitatory, entries above 0."),
+        ("inhibitory", "inhibitory, entries below \u{2212}0."),
+        ("both", "inhibitory, |entries| above 0."),
+    ];
+    for (sign, words) in cuts {
+        let args = [("edges", Value::Int(60)), ("sign", Value::Text(sign.into()))];
+        let found = bench.ask("neuron_graph", &args)?;
+        assert!(found.iter().all(|answer| answer.about.contains(words)), "{}", found[0].about);
+    }
+    Ok(())
+}
+
+#[test]
 fn head_pairs_are_the_moments_and_tails_of_their_entries() -> Outcome {
     let mut bench = Bench::small()?;
     let n = NEURONS / HEADS;

@@ -29,7 +29,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("trainer", &["config", "corpus", "files", "models", "nn", "probe", "store", "telemetry"]),
     ("labs", &["analysis", "config", "corpus", "models", "nn", "ode", "probe", "telemetry", "trainer"]),
     ("experiments", &["analysis", "config", "files", "labs", "store", "telemetry"]),
-    ("ui", &["analysis", "config", "experiments", "gpu", "labs", "telemetry"]),
+    ("ui", &["analysis", "config", "experiments", "gpu", "labs", "random", "telemetry"]),
 ];
 
 fn modules() -> BTreeSet<String> {

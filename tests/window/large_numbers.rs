@@ -355,3 +355,24 @@ fn a_long_name_of_the_pinned_run_is_cut_rather_than_a_number() {
         assert!(unpin.left() >= 0.0 && unpin.right() <= width, "{width}: {unpin:?}");
     }
 }
+
+#[test]
+fn the_name_of_the_pinned_run_lies_on_no_number() {
+    for width in (160..700).step_by(20) {
+        let mut first = gated();
+        assert!(first.pin());
+        let mut second = described(info_of("neuron_graph"));
+        second.follow_pinned(&mut first);
+        let harness = shown_in("neuron_graph", second, width as f32);
+        let buttons = harness.query_all_by_role(eframe::egui::accesskit::Role::Button);
+        let is_unpin = |node: &egui_kittest::Node<'_>| {
+            node.accesskit_node().label().is_some_and(|label| label.starts_with("Unpin, "))
+        };
+        let (unpin, numbers): (Vec<_>, Vec<_>) = buttons.partition(is_unpin);
+        assert!(!unpin.is_empty() || width < 260, "{width}: the run is named");
+        for (name, number) in unpin.iter().flat_map(|name| numbers.iter().map(move |number| (name, number))) {
+            let (name, number) = (name.rect(), number.rect());
+            assert!(name.left() >= number.right() - 1.0, "{width}: {name} on {number}");
+        }
+    }
+}

@@ -69,6 +69,9 @@ const LOWEST: Sheet = Sheet { name: "1280x768", size: [1280.0, 768.0], scale: 1.
 /// A window of 1280x800 in presenter mode, in which everything is 1.5 times as large.
 const PRESENTED: Sheet =
     Sheet { name: "presenter mode", size: [1280.0 / 1.5, 800.0 / 1.5], scale: 1.0, least_tile: 300.0 };
+/// The same at a scale of 250%.
+const ENLARGED: Sheet =
+    Sheet { name: "presenter mode at 250%", size: [1280.0 / 3.75, 800.0 / 3.75], scale: 1.0, least_tile: 200.0 };
 /// A window that is too small for any lab.
 const TINY: Sheet = Sheet { name: "640x400", size: [640.0, 400.0], scale: 1.0, least_tile: 300.0 };
 
@@ -541,6 +544,21 @@ fn sliders_and_their_effect_are_in_sight_in_presenter_mode() {
     }
     let is_share = |word: &&String| word.starts_with("0.") && word.len() == 6;
     assert!(words.iter().filter(is_share).count() >= 8, "a value at each bar: {words:?}");
+}
+
+/// However large everything is, the tiles keep a height, and the page scrolls to them.
+#[test]
+fn tiles_keep_a_height_in_an_enlarged_presentation() {
+    let ctx = Context::default();
+    let mut page = opened(labs::find("fast_slow").unwrap(), &ctx);
+    let mut session = Session { still: true, is_presenting: true, ..Session::default() };
+    let seen = frames(&mut page, &ctx, &ENLARGED, &mut session);
+    let front = in_front(&page);
+    let is_high = |(.., high): &(TileId, String, f32)| *high >= ENLARGED.least_tile - SLACK;
+    assert!(!front.is_empty() && front.iter().all(is_high), "{front:?}");
+    let tiles = page.tiling.tree.root.and_then(|root| page.tiling.tree.tiles.rect(root)).unwrap();
+    let is_of_page = |bar: &Rect| bar.height() > bar.width() && bar.right() > tiles.right() + SLACK;
+    assert!(seen.bars.iter().any(is_of_page), "no bar of the page: {:?}", seen.bars);
 }
 
 /// The rates are large beside their labels, and what they say of the limit can be read.

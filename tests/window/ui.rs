@@ -754,6 +754,21 @@ fn a_long_name_of_a_step_leaves_the_menu_narrow() {
 }
 
 #[test]
+fn the_menu_of_a_small_presentation_scrolls_in_the_window() {
+    let mut d = open_sized(Worker::Steps, LISTS, Some(Opening::Lab("pretend".into())), [640.0, 400.0]);
+    d.until("ready", |d| d.state() == "ready");
+    d.press(Key::P);
+    d.click("Menu");
+    let window = d.harness.ctx.content_rect();
+    let entry = |d: &Desktop, label: &str| d.harness.get_by_label_contains(label).rect();
+    let last = entry(&d, "Frame times");
+    assert!(!window.contains_rect(last), "it does not fit, or the test tells nothing: {last} in {window}");
+    d.wheel(window.center(), 1000.0);
+    let last = entry(&d, "Frame times");
+    assert!(window.contains_rect(last), "{last} in {window}");
+}
+
+#[test]
 fn a_layout_that_a_hand_changed_is_undone() {
     let mut d = desk(Worker::Steps);
     let before = d.page().tiling.tree.clone();

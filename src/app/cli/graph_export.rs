@@ -35,7 +35,7 @@ pub struct GraphArgs {
     /// How many edges, the strongest
     #[arg(long, default_value_t = 16_000, value_parser = clap::value_parser!(u64).range(1..=MAX_EDGES as u64))]
     edges: u64,
-    /// Take all entries above this instead, unless there are too many
+    /// Take all entries of that sign further than this from 0 instead, unless there are too many
     #[arg(long, value_name = "THRESHOLD", conflicts_with = "edges")]
     beta: Option<f64>,
 }

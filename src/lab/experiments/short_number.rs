@@ -46,6 +46,18 @@ pub fn p_label(p: f64) -> String {
     if p < MIN_SHOWN { format!("< {}", short(MIN_SHOWN)) } else { short(format!("{p:.1e}").parse().unwrap_or(p)) }
 }
 
+/// A whole number in groups that no line break parts: 780 801.
+pub fn grouped(n: u64) -> String {
+    grouped_by(n, '\u{a0}')
+}
+
+/// A whole number with a separator between groups of three digits.
+pub fn grouped_by(n: u64, separator: char) -> String {
+    let digits = n.to_string();
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join(separator.to_string().as_str())
+}
+
 /// A number with a power of ten, and at most `digits` digits after the point.
 pub fn scientific(v: f64, digits: usize) -> String {
     let text = format!("{v:.digits$e}");
@@ -79,6 +91,11 @@ mod tests {
         ] {
             assert_eq!(short(v), want);
         }
+    }
+
+    #[test]
+    fn whole_numbers_are_in_groups() {
+        assert_eq!([780_801, 12].map(grouped), ["780\u{a0}801", "12"]);
     }
 
     #[test]

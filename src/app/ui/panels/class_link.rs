@@ -52,7 +52,7 @@ impl ClassLinkSheet {
         let link = all.show(ui, |ui| self.choices_ui(ui, theme, page)).inner;
         ui.add_space(8.0);
         ui.horizontal(|ui| {
-            let copy = Button::new(RichText::new("Copy this link").color(theme.page)).fill(theme.accent);
+            let copy = main_button(theme, "Copy this link");
             if ui.add(copy).clicked() {
                 shell.act(OpenAction::Back);
                 shell.act(MessageAction::CopyText(link));

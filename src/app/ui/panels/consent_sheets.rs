@@ -25,7 +25,7 @@ impl StopSheet {
         quiet_ui(ui, shell.theme, words);
         ui.add_space(8.0);
         ui.horizontal(|ui| {
-            let keep = Button::new(RichText::new("Keep training").color(shell.theme.page)).fill(shell.theme.accent);
+            let keep = main_button(shell.theme, "Keep training");
             shell.on_click(ui.add(keep).on_hover_text("Nothing changes (Esc)."), OpenAction::Back);
             shell.on_click(ui.button("Stop it and go on"), OpenAction::StopAndGoOn);
         });
@@ -59,7 +59,7 @@ impl LinkedFilesSheet {
         });
         ui.add_space(8.0);
         ui.horizontal(|ui| {
-            let close = Button::new(RichText::new("Do not open").color(shell.theme.page)).fill(shell.theme.accent);
+            let close = main_button(shell.theme, "Do not open");
             let close = ui.add(close).on_hover_text("Closes this without reading anything (Esc).");
             shell.on_click(close, OpenAction::Back);
             let open = ui.button("Open with these files");

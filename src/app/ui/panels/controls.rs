@@ -271,7 +271,7 @@ fn pending_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, pending: &[String
     let words = if n == 1 { "1 change applies at reset".to_owned() } else { format!("{n} changes apply at reset") };
     note_ui(ui, shell.theme, words).on_hover_text(pending.join("\n"));
     ui.horizontal(|ui| {
-        let apply = Button::new(RichText::new("Apply & reset").color(shell.theme.page)).fill(shell.theme.accent);
+        let apply = main_button(shell.theme, "Apply & reset");
         let tip = "Begin a new run with these settings. The present one stays in its folder.";
         shell.on_click(ui.add(apply).on_hover_text(tip), RunAction::Reset);
         if let Some(step) = undo::last_settings_step(page) {

@@ -62,9 +62,10 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         let middle = UiBuilder::new().max_rect(place).layout(Layout::left_to_right(Align::Center));
         truncated_ui(&mut strip.new_child(middle), message, shell.theme.secondary);
     }
-    if let Some(pinned) = pinned {
-        let left = (row.min_rect().right() + 8.0).min(place.right() - MIN_PINNED_WIDTH);
-        let rest = UiBuilder::new().max_rect(place.with_min_x(left)).layout(Layout::right_to_left(Align::Center));
+    let rest = place.with_min_x(row.min_rect().right() + 8.0);
+    // in less room its name cannot be read, and the menu unpins it
+    if let Some(pinned) = pinned.filter(|_| rest.width() >= 0.5 * MIN_PINNED_WIDTH) {
+        let rest = UiBuilder::new().max_rect(rest).layout(Layout::right_to_left(Align::Center));
         pinned_ui(&mut strip.new_child(rest), shell, &pinned);
     }
 }
@@ -83,7 +84,7 @@ fn empty_message(page: &Page, run: &Run) -> &'static str {
     }
 }
 
-/// Width that the name of the pinned run has in any case, points.
+/// Width that the numbers leave for the name of the pinned run, points.
 const MIN_PINNED_WIDTH: f32 = 72.0;
 
 /// Says of what the example is, and below how it makes way for a run of the user's own.

@@ -29,6 +29,8 @@ pub mod toasts;
 pub mod top_bar;
 pub mod transport;
 
+use eframe::egui::containers::scroll_area::{DragScroll, ScrollSource};
+
 use self::prelude::*;
 use super::{history::TrashedRun, theme::CORNER};
 
@@ -64,6 +66,10 @@ pub const TOP_BAR_HEIGHT: f32 = 40.0;
 pub const TRANSPORT_HEIGHT: f32 = 44.0;
 pub const CONTROLS_WIDTH: f32 = 264.0;
 pub const INSPECTOR_WIDTH: f32 = 288.0;
+/// A page with less room than this between its bars, points, scrolls where its tiles would otherwise be lower than their
+/// minimum, because a banner and the large numbers may stand above them.
+const LOW_PAGE: f32 = 400.0;
+const MIN_TILES_HEIGHT: f32 = 200.0;
 /// The interval in seconds between reads of runs while they are being made.
 const REREAD_SECONDS: f64 = 2.0;
 
@@ -80,6 +86,11 @@ fn borderless(panel: Panel, frame: Frame) -> Panel {
 /// A ground with round corners and a thin border.
 fn bordered(ground: Color32, border: Color32, margin: Margin) -> Frame {
     Frame::NONE.fill(ground).stroke(Stroke::new(1.0, border)).corner_radius(CORNER).inner_margin(margin)
+}
+
+/// The button of a group that does what is usually wanted.
+fn main_button(theme: &Theme, words: &str) -> Button<'static> {
+    Button::new(RichText::new(words).color(theme.page)).fill(theme.accent)
 }
 
 /// The filter of a list, with an example and what its terms mean; true if it was changed.
@@ -133,12 +144,26 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrup
     // No fill: the window is cleared to the page's colour, and a second coat costs a software rasteriser.
     CentralPanel::default().frame(Frame::NONE.inner_margin(Margin::same(8))).show(ui, |ui| {
         page.fit_tiles(ui.available_size() - vec2(0.0, large_numbers::STRIP_HEIGHT));
-        banner::banner_ui(ui, shell, page, interrupted);
-        large_numbers::large_numbers_ui(ui, shell, page);
-        // Named outright, so that a banner over the tiles does not end a drag in one.
-        let place = UiBuilder::new().scope_id(Id::unique(("page", page.lab.id)));
-        ui.scope_builder(place, |ui| tiles::tiles_ui(ui, shell, page));
+        if ui.available_height() >= LOW_PAGE {
+            return stage_ui(ui, shell, page, interrupted, 0.0);
+        }
+        // a drag on a touch screen is the chart's under it
+        let by = ScrollSource { drag: DragScroll::Never, ..ScrollSource::default() };
+        let area = ScrollArea::vertical().id_salt(page.lab.id).auto_shrink(false).scroll_source(by);
+        area.show(ui, |ui| stage_ui(ui, shell, page, interrupted, MIN_TILES_HEIGHT));
     });
+}
+
+/// The tiles, with at least this height, below the banner and the large numbers.
+fn stage_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrupted: Option<&PastRun>, least: f32) {
+    banner::banner_ui(ui, shell, page, interrupted);
+    large_numbers::large_numbers_ui(ui, shell, page);
+    let room = ui.available_rect_before_wrap();
+    let place = room.with_max_y(room.bottom().max(room.top() + least));
+    // Named outright, so that a banner over the tiles does not end a drag in one.
+    let builder = UiBuilder::new().max_rect(place).scope_id(Id::unique(("page", page.lab.id)));
+    ui.scope_builder(builder, |ui| tiles::tiles_ui(ui, shell, page));
+    ui.expand_to_include_rect(place);
 }
 
 /// Draws in the room that a side panel has: what is wider goes into its margin, and the panel keeps its width.

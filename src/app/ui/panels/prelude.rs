@@ -14,7 +14,7 @@ pub(super) use eframe::egui::{
 
 pub(super) use super::{
     REREAD_SECONDS, Shell, area_from_top, bordered, borderless, cut, filter_ui, ground, hairline, is_read_again,
-    quiet_ui, room_in_sheet, scroll_by_keys, section_ui, step_ui, text_field_ui, toggle,
+    main_button, quiet_ui, room_in_sheet, scroll_by_keys, section_ui, step_ui, text_field_ui, toggle,
 };
 pub(super) use crate::{
     config::{Applies, FileKind, Knob, Value, counted},

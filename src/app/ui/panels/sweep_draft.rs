@@ -147,7 +147,7 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, state: &mut SweepDraftState) -
     let file = state.check.file.clone().filter(|_| !state.is_waiting);
     let mut is_left = false;
     ui.horizontal_wrapped(|ui| {
-        let start = Button::new(RichText::new("Start").color(shell.theme.page)).fill(shell.theme.accent);
+        let start = main_button(shell.theme, "Start");
         let about = "Writes the sweep and makes its runs in the background, as many at once as there are cores. They \
                      continue when this window closes.";
         let is_started = ui.add_enabled(file.is_some(), start).on_hover_text(about).clicked();

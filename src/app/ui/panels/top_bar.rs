@@ -218,9 +218,10 @@ fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, width: f32)
 
 /// The maximum number of characters of an entry of the menu: undo and redo name runs, whose names are long.
 const MAX_ENTRY_CHARS: usize = 44;
+/// The height of a menu's frame and of the gap below the bar, points.
+const MENU_FRAME: f32 = 24.0;
 
 fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, width: f32) {
-    let [undo, redo] = page.map(|page| page.history.labels(shell.trash)).unwrap_or_default();
     let button = icon_button(ui, shell.theme, Icon::More, "Menu");
     if button.clicked() && page.is_some() {
         shell.act(RunsAction::ListClaims);
@@ -228,59 +229,67 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, width: f32) 
     // a click on a field in it closes nothing
     let menu = Popup::menu(&button).close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
     menu.style(theme::popup_style).show(|ui| {
-        ui.set_min_width(240.0);
-        // first, because a change of them adds an entry to undo it, and a field that moves loses what is typed
-        if let Some(page) = page.filter(|page| width <= WITH_DEVICE && page.lab.makes_runs()) {
-            if width <= WITH_SEED {
-                ui.horizontal(|ui| seed_ui(ui, shell, page));
-            }
-            ui.horizontal(|ui| hardware_ui(ui, shell, page));
-            ui.separator();
-        }
-        let mut entry = |ui: &mut Ui, text: &str, key: &str, action: Action| {
-            let shown = without_middle(text, MAX_ENTRY_CHARS);
-            let mut button = ui.add(Button::new(shown.as_str()).shortcut_text(key).frame(false));
-            if shown != text {
-                button.widget_info(|| WidgetInfo::labeled(Role::Button, true, text));
-                button = button.on_hover_text(text);
-            }
-            if button.clicked() {
-                shell.actions.push(action);
-                ui.close();
-            }
-        };
-        for (step, key, action) in [(undo, "Ctrl Z", PageAction::Undo), (redo, "Ctrl Shift Z", PageAction::Redo)] {
-            if let Some(step) = step {
-                entry(ui, &step, key, action.into());
-            }
-        }
-        entry(ui, "Open…", "Ctrl O", OpenAction::Sheet.into());
-        if let Some(page) = page {
-            if page.mirror().is_some_and(|mirror| mirror.is_pinned() || mirror.pinned().is_some()) {
-                entry(ui, "Unpin the pinned run", "", PageAction::UnpinRun.into());
-            } else if page.lab.has_runs() {
-                entry(ui, "Pin this run", "", PageAction::PinRun.into());
-            }
-            if page.lab.makes_runs() {
-                entry(ui, "Make a sweep…", "", PageAction::DraftSweep.into());
-                let count = page.claims.map_or(String::new(), |count| format!(" ({count})"));
-                let claims = OpenAction::Claims(format!("lab:{}", page.lab.id));
-                entry(ui, &format!("Claims that it can decide{count}"), "", claims.into());
-                entry(ui, "Copy session", "Ctrl C", MessageAction::CopySession.into());
-                entry(ui, "Copy link to this page", "", MessageAction::CopyLink.into());
-                entry(ui, "Link for a class\u{2026}", "", OpenAction::ClassLink.into());
-                entry(ui, "Write a checkpoint now", "", RunAction::Checkpoint.into());
-            }
-            entry(ui, "Reset the layout", "", PageAction::ResetLayout.into());
-        }
-        entry(ui, "Paste session or link", "Ctrl V", MessageAction::PasteSession.into());
-        ui.separator();
-        entry(ui, if shell.session.dark { "Light" } else { "Dark" }, "D", LookAction::ToggleTheme.into());
-        entry(ui, "Presenter mode", "P", LookAction::Presenter.into());
-        let motion = if shell.session.still { "Animations on" } else { "Reduced motion" };
-        entry(ui, motion, "", LookAction::ToggleStill.into());
-        entry(ui, "Larger", "Ctrl +", LookAction::Zoom(shell.session.zoom + 0.1).into());
-        entry(ui, "Smaller", "Ctrl -", LookAction::Zoom(shell.session.zoom - 0.1).into());
-        entry(ui, "Frame times (draws without pause)", "T", LookAction::FrameTimes.into());
+        // no entry is wrapped for the width that a scroll bar takes
+        ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
+        let height = ui.ctx().content_rect().height() - TOP_BAR_HEIGHT - MENU_FRAME;
+        area_from_top(ui, "menu", height).show(ui, |ui| entries_ui(ui, shell, page, width));
     });
+}
+
+fn entries_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, width: f32) {
+    ui.set_min_width(240.0);
+    // first, because a change of them adds an entry to undo it, and a field that moves loses what is typed
+    if let Some(page) = page.filter(|page| width <= WITH_DEVICE && page.lab.makes_runs()) {
+        if width <= WITH_SEED {
+            ui.horizontal(|ui| seed_ui(ui, shell, page));
+        }
+        ui.horizontal(|ui| hardware_ui(ui, shell, page));
+        ui.separator();
+    }
+    let [undo, redo] = page.map(|page| page.history.labels(shell.trash)).unwrap_or_default();
+    let mut entry = |ui: &mut Ui, text: &str, key: &str, action: Action| {
+        let shown = without_middle(text, MAX_ENTRY_CHARS);
+        let mut button = ui.add(Button::new(shown.as_str()).shortcut_text(key).frame(false));
+        if shown != text {
+            button.widget_info(|| WidgetInfo::labeled(Role::Button, true, text));
+            button = button.on_hover_text(text);
+        }
+        if button.clicked() {
+            shell.actions.push(action);
+            ui.close();
+        }
+    };
+    for (step, key, action) in [(undo, "Ctrl Z", PageAction::Undo), (redo, "Ctrl Shift Z", PageAction::Redo)] {
+        if let Some(step) = step {
+            entry(ui, &step, key, action.into());
+        }
+    }
+    entry(ui, "Open…", "Ctrl O", OpenAction::Sheet.into());
+    if let Some(page) = page {
+        if page.mirror().is_some_and(|mirror| mirror.is_pinned() || mirror.pinned().is_some()) {
+            entry(ui, "Unpin the pinned run", "", PageAction::UnpinRun.into());
+        } else if page.lab.has_runs() {
+            entry(ui, "Pin this run", "", PageAction::PinRun.into());
+        }
+        if page.lab.makes_runs() {
+            entry(ui, "Make a sweep…", "", PageAction::DraftSweep.into());
+            let count = page.claims.map_or(String::new(), |count| format!(" ({count})"));
+            let claims = OpenAction::Claims(format!("lab:{}", page.lab.id));
+            entry(ui, &format!("Claims that it can decide{count}"), "", claims.into());
+            entry(ui, "Copy session", "Ctrl C", MessageAction::CopySession.into());
+            entry(ui, "Copy link to this page", "", MessageAction::CopyLink.into());
+            entry(ui, "Link for a class\u{2026}", "", OpenAction::ClassLink.into());
+            entry(ui, "Write a checkpoint now", "", RunAction::Checkpoint.into());
+        }
+        entry(ui, "Reset the layout", "", PageAction::ResetLayout.into());
+    }
+    entry(ui, "Paste session or link", "Ctrl V", MessageAction::PasteSession.into());
+    ui.separator();
+    entry(ui, if shell.session.dark { "Light" } else { "Dark" }, "D", LookAction::ToggleTheme.into());
+    entry(ui, "Presenter mode", "P", LookAction::Presenter.into());
+    let motion = if shell.session.still { "Animations on" } else { "Reduced motion" };
+    entry(ui, motion, "", LookAction::ToggleStill.into());
+    entry(ui, "Larger", "Ctrl +", LookAction::Zoom(shell.session.zoom + 0.1).into());
+    entry(ui, "Smaller", "Ctrl -", LookAction::Zoom(shell.session.zoom - 0.1).into());
+    entry(ui, "Frame times (draws without pause)", "T", LookAction::FrameTimes.into());
 }

@@ -12,6 +12,7 @@ use super::{
     paint::Canvas,
     scale::value_label,
 };
+use crate::experiments::short_number::grouped;
 
 /// Points that a line's first point may lie beyond the pointer's line to be read there.
 const MAX_DISTANCE: f32 = 8.0;
@@ -122,7 +123,22 @@ impl Canvas<'_> {
     }
 }
 
-/// Steps and positions are whole; anything else has four digits.
+/// Steps, tokens and positions are whole, as is what has four digits before its point; anything else has four digits.
 fn x_label(x: f64) -> String {
-    if x.fract() == 0.0 && x.abs() < 1e12 { format!("{x:.0}") } else { value_label(x) }
+    let place = if x.abs() >= 1e3 { x.round() } else { x };
+    if place.fract() != 0.0 || place.abs() >= 1e12 {
+        return value_label(x);
+    }
+    format!("{}{}", if place < 0.0 { "\u{2212}" } else { "" }, grouped(place.abs() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_in_groups_of_digits() {
+        let labels = [921_600.0, -1_200.0, 5_898.24, 23.0, 0.5, f64::NAN].map(x_label);
+        assert_eq!(labels, ["921\u{a0}600", "\u{2212}1\u{a0}200", "5\u{a0}898", "23", "0.5000", "no value"]);
+    }
 }

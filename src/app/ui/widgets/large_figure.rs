@@ -7,7 +7,7 @@ use eframe::egui::{
     WidgetInfo, pos2, vec2,
 };
 
-use super::{markdown::sentence_job, number::finite_range};
+use super::{markdown::sentence_job, number::finite_range, truncated::truncated};
 use crate::ui::theme::{self, Theme};
 
 /// Height of a figure, points.
@@ -71,13 +71,14 @@ impl LargeFigure {
         format!("{}: {}{unit}{rest}", self.label, self.value)
     }
 
-    fn galleys(&self, ui: &Ui, theme: &Theme) -> FigureGalleys {
+    /// The texts; a label that is wider than `most` points is cut.
+    fn galleys(&self, ui: &Ui, theme: &Theme, most: f32) -> FigureGalleys {
         let laid_out = |words: &str, font: FontId, colour| ui.painter().layout_no_wrap(words.to_owned(), font, colour);
         let small = |words: &str, colour| laid_out(words, theme::small(), colour);
         let label = if self.unit.is_empty() { self.label.clone() } else { format!("{} ({})", self.label, self.unit) };
         let some = |words: &str, colour| (!words.is_empty()).then(|| small(words, colour));
         FigureGalleys {
-            label: small(&label, theme.secondary),
+            label: truncated(ui.painter(), &label, theme::small(), theme.secondary, most),
             owner: self.owner.as_ref().map(|owner| small(&owner.name, owner.colour)),
             value: laid_out(&self.value, FontId::monospace(theme::HEADING), theme.text),
             meaning: some(&self.meaning, theme.text),
@@ -86,7 +87,7 @@ impl LargeFigure {
     }
 
     pub fn width(&self, ui: &Ui, theme: &Theme, has_trend: bool) -> f32 {
-        self.width_of(&self.galleys(ui, theme), has_trend)
+        self.width_of(&self.galleys(ui, theme, f32::INFINITY), has_trend)
     }
 
     fn width_of(&self, words: &FigureGalleys, has_trend: bool) -> f32 {
@@ -98,8 +99,8 @@ impl LargeFigure {
         (words.label.size().x + owner).max(words.value.size().x + trend + beside).ceil()
     }
 
-    /// Its label and number alone, for a place without room for more: whose it is and what it means is in its tooltip, and in
-    /// its name for a screen reader.
+    /// Its label and number alone, for a place without room for more: whose it is and what it means is in its tooltip, as is
+    /// the label, which may be cut, and in its name for a screen reader.
     fn alone(&self) -> Self {
         let owner = self.owner.as_ref().map_or("", |owner| &owner.name);
         let joined = |parts: &[&str], between: &str| {
@@ -109,7 +110,7 @@ impl LargeFigure {
             label: self.label.clone(),
             value: self.value.clone(),
             unit: self.unit.clone(),
-            tip: joined(&[owner, &self.meaning, &self.tip], "\n"),
+            tip: joined(&[&self.label, owner, &self.meaning, &self.tip], "\n"),
             measured: joined(&[&self.meaning, owner, &self.measured], ", "),
             ..Self::default()
         }
@@ -120,9 +121,9 @@ impl LargeFigure {
         has_trend && self.trend.iter().filter(|(_, value)| value.is_finite()).count() > 1
     }
 
-    /// Draws it; `sense` says whether a click on it does something.
-    pub fn ui(&self, ui: &mut Ui, theme: &Theme, has_trend: bool, sense: Sense) -> Response {
-        let words = self.galleys(ui, theme);
+    /// Draws it, with a label of at most `most` points; `sense` says whether a click on it does something.
+    fn ui(&self, ui: &mut Ui, theme: &Theme, has_trend: bool, sense: Sense, most: f32) -> Response {
+        let words = self.galleys(ui, theme, most);
         let (rect, response) = ui.allocate_exact_size(vec2(self.width_of(&words, has_trend), HEIGHT), sense);
         let role = if sense.senses_click() { Role::Button } else { Role::Label };
         response.widget_info(|| WidgetInfo::labeled(role, true, self.accessible_text()));
@@ -225,7 +226,7 @@ pub fn large_figures_ui(ui: &mut Ui, theme: &Theme, figures: &[LargeFigure], sen
     ui.allocate_ui_with_layout(vec2(room, HEIGHT), Layout::left_to_right(Align::Min), |ui| {
         ui.spacing_mut().item_spacing.x = GAP;
         for (i, figure) in figures.iter().take(fitting).enumerate() {
-            if figure.ui(ui, theme, has_trend, sense).clicked() {
+            if figure.ui(ui, theme, has_trend, sense, room - rest).clicked() {
                 clicked = Some(i);
             }
         }
@@ -262,7 +263,7 @@ fn rest_ui(ui: &mut Ui, theme: &Theme, rest: &[LargeFigure], sense: Sense) -> Op
     let mut clicked = None;
     Popup::menu(&response).show(|ui| {
         for (i, figure) in rest.iter().enumerate() {
-            if figure.ui(ui, theme, true, sense).clicked() {
+            if figure.ui(ui, theme, true, sense, f32::INFINITY).clicked() {
                 clicked = Some(i);
             }
         }

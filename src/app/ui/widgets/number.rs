@@ -1,7 +1,7 @@
 //! Numbers as people read them.
 
 pub use crate::{
-    experiments::short_number::{p_label, short},
+    experiments::short_number::{grouped, grouped_by, p_label, short},
     labs::headline::{rounded, signed},
 };
 
@@ -33,18 +33,6 @@ pub fn finite_range(values: impl IntoIterator<Item = f64>) -> Option<[f64; 2]> {
     finite.fold(None, |range: Option<[f64; 2]>, v| Some(range.map_or([v; 2], |[a, b]| [a.min(v), b.max(v)])))
 }
 
-/// A whole number in groups that no line break parts: 780 801.
-pub fn grouped(n: u64) -> String {
-    grouped_by(n, '\u{a0}')
-}
-
-/// A whole number with a separator between groups of three digits.
-pub fn grouped_by(n: u64, separator: char) -> String {
-    let digits = n.to_string();
-    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
-    groups.join(separator.to_string().as_str())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,7 +40,5 @@ mod tests {
     #[test]
     fn numbers_read_well() {
         assert_eq!([abbreviated(-0.01), abbreviated(-0.06), abbreviated(-0.0)], ["0.0", "-0.1", "0.0"]);
-        assert_eq!(grouped(780_801), "780\u{a0}801");
-        assert_eq!(grouped(12), "12");
     }
 }

@@ -71,7 +71,13 @@ impl CutGraph {
     }
 
     fn label(&self) -> String {
-        format!("{}, entries above {:.4}", self.factors.about(&self.args), self.found.beta)
+        let beta = self.found.beta;
+        let cut = match self.args.sign {
+            Sign::Excitatory => format!("entries above {beta:.4}"),
+            Sign::Inhibitory => format!("entries below \u{2212}{beta:.4}"),
+            Sign::Both => format!("|entries| above {beta:.4}"),
+        };
+        format!("{}, {cut}", self.factors.about(&self.args))
     }
 
     /// The neurons that carry edges, with their communities.

@@ -302,7 +302,7 @@ arguments! {
         sign: Sign = Sign::Excitatory;
         /// Number of edges, the strongest entries.
         edges: usize = 16_000 => range(1..=MAX_EDGES);
-        /// Threshold above which every entry is an edge; 0 takes the number of edges instead.
+        /// Threshold: every entry of the sign that is further than this from 0 is an edge; 0 takes the number of edges instead.
         beta: f64 = 0.0;
         /// Edges count by the size of their entries, not each as 1.
         weighted: bool = false;

@@ -8,6 +8,7 @@ use crate::{
         graph::{Edge, Graph, GraphShape, GraphStyle},
         graph_layout::{Node, Spring},
     },
+    random::scramble,
     ui::views::prelude::*,
 };
 
@@ -30,7 +31,10 @@ pub fn shape_of(network: &Network) -> GraphShape {
     let ink = |w: f32| (w.abs() / strongest).sqrt().copysign(w);
     let drawn = network.edges.iter().filter(|e| e.2 != 0.0);
     let mut edges: Vec<Edge> = drawn.map(|(from, to, w)| Edge { ends: [*from, *to], ink: ink(*w) }).collect();
-    edges.sort_by(|a, b| a.ink.abs().total_cmp(&b.ink.abs()));
+    // Edges of equal weight are scrambled: in the order of a file, MAX_MOVING_EDGES would leave out all those of some
+    // communities.
+    let tie_break = |e: &Edge| scramble((u64::from(e.ends[0]) << 32) | u64::from(e.ends[1]));
+    edges.sort_by(|a, b| a.ink.abs().total_cmp(&b.ink.abs()).then_with(|| tie_break(a).cmp(&tie_break(b))));
     GraphShape {
         nodes: (0..network.len()).map(node).collect(),
         springs: springs.ends.iter().map(|(to, strength)| Spring { to: *to, strength: *strength }).collect(),
@@ -276,4 +280,24 @@ impl NeuronGraph {
 /// The scale of nodes at a zoom: they grow more slowly than the picture.
 pub fn node_scale(zoom: f32) -> f32 {
     zoom.clamp(0.4, 40.0).powf(0.45)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_community_keeps_its_share_of_equal_edges() {
+        // ten communities of a hundred edges, one after the other
+        let edges = (0..1000).map(|k| (k / 100 * 20 + k % 20, k / 100 * 20 + (k % 20 + k % 100 / 20 + 1) % 20, 1.0));
+        let graph = measurements::NeuronGraph {
+            neurons: (0..200).collect(),
+            edges: GraphEdges::new(edges),
+            ..measurements::NeuronGraph::default()
+        };
+        let shape = shape_of(&Network::from_graph(&graph).unwrap());
+        let mut shares = [0; 10];
+        shape.edges[500..].iter().for_each(|e| shares[e.ends[0] as usize / 20] += 1);
+        assert!(shares.iter().all(|kept| (30..=70).contains(kept)), "{shares:?}");
+    }
 }

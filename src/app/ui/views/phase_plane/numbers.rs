@@ -118,7 +118,7 @@ pub fn own_numbers_ui(ui: &mut Ui, look: SceneStyle<'_>, shown: &PhasePortrait, 
     ui.spacing_mut().item_spacing.y = 4.0;
     let (theme, figures) = (look.theme, large_figures(shown, look));
     match is_beside {
-        true => figures.iter().for_each(|figure| drop(figure.ui(ui, theme, false, Sense::hover()))),
+        true => figures.iter().for_each(|figure| drop(figure.ui(ui, theme, false, Sense::hover(), f32::INFINITY))),
         false => drop(large_figures_ui(ui, theme, &figures, Sense::hover())),
     }
 }
