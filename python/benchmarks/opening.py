@@ -75,7 +75,9 @@ def middle(times: list[float]) -> str:
 
 
 def log(run: orrery_log.Run, step: int) -> None:
-    run.log({"loss": 3.0 / (step + 1) ** 0.5, "lr": 1e-3, "grad_norm": 1.0 + step % 7 / 10}, step=step)
+    run.log(
+        {"loss/train": 3.0 / (step + 1) ** 0.5, "train/lr": 1e-3, "train/grad_norm": 1.0 + step % 7 / 10}, step=step
+    )
 
 
 def finished(orrery: str, words: list[str]) -> None:

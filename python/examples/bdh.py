@@ -82,7 +82,7 @@ def main(argv: list[str] | None = None) -> str | None:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        orrery_log.log({"loss": loss}, step=step)
+        orrery_log.log({"loss/train": loss}, step=step)
         if step % 100 == 0:
             orrery_log.log_weights(model, step, budget=256 << 20)
     orrery_log.finish()

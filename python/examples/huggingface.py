@@ -56,7 +56,7 @@ def main(argv: list[str] | None = None) -> str | None:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        orrery_log.log({"loss": loss}, step=step)
+        orrery_log.log({"loss/train": loss}, step=step)
     orrery_log.finish()
     return run.folder
 

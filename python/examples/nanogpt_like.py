@@ -99,11 +99,11 @@ def main(argv: list[str] | None = None) -> str | None:
         loss.backward()
         norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        scalars = {"loss": loss, "lr": optimizer.param_groups[0]["lr"], "grad_norm": norm}
+        scalars = {"loss/train": loss, "train/lr": optimizer.param_groups[0]["lr"], "train/grad_norm": norm}
         if step % 50 == 0:
             model.eval()
             with torch.no_grad():
-                scalars["val_loss"] = loss_of(data[split:])
+                scalars["loss/held_out"] = loss_of(data[split:])
             model.train()
             orrery_log.log_weights(model, step, names=["h.0.*"], budget=64 << 20)
         orrery_log.log(scalars, step=step)

@@ -6,7 +6,7 @@
     orrery_log.watch(model, every=50)
     for step in range(steps):
         ...
-        orrery_log.log({"loss": loss, "lr": lr}, step=step)
+        orrery_log.log({"loss/train": loss, "train/lr": lr}, step=step)
 
 The folder is the interface (docs/protocol.md of Orrery): no server, no port, no account, and nothing but Python's
 standard library. No function here raises or changes what is trained, and `log` and measurements do not wait for the

@@ -41,6 +41,7 @@ class Run(Measurements):
         max_bytes: int = 8 << 30,
         on_save: Callable[[], Any] | None = None,
         answers: Mapping[str, Callable[..., Any]] | None = None,
+        names: Mapping[str, str] | None = None,
         enabled: bool = True,
     ) -> None:
         """Begins a run in a new folder in `dir`; `init` returns it, and the module's functions write it from then on.
@@ -48,6 +49,8 @@ class Run(Measurements):
         config: settings, as a dict (nested ones too), a dataclass or argparse's namespace.
         allow: names of what may be asked of the running program: "pause", "save", "scale_lr", and names in `answers`.
         answers: the script's functions for questions, such as {"attention": lambda text: ({"h.0": weights}, tokens)}.
+        names: channels for names that are logged, such as {"train_loss": "loss/train"} for a cross-entropy in nats per
+            token, which the view Loss then draws. Any other name stays as it is.
         on_save: called when "save" is asked; without it, a snapshot of the watched model is written.
         resume: a run folder to go on with, in place of a new one. Its name, seed, settings and what else it tells stay
             where they are not given anew. Where it cannot be gone on with, that is said and a new one is made.
@@ -92,6 +95,7 @@ class Run(Measurements):
             if total_steps:
                 self._known.update(folder.facts({"total_steps": total_steps}))
             self.allow = [str(a) for a in ([allow] if isinstance(allow, str) else allow)]
+            self._scalars.names = {str(name): str(channel) for name, channel in dict(names or {}).items()}
         except Exception as e:
             self.notices.error("settings", "settings of the run are left out", e)
         try:
@@ -236,14 +240,14 @@ class Run(Measurements):
     def log(self, values: Mapping[str, Any], step: int | None = None) -> None:
         """Scalars of one step by name. Nested dicts are joined by `/`.
 
-        `step` counts finished updates; left out, it is one more than the last. `loss`, `val_loss`, `lr` and their
-        like are written under the names that Orrery's views know (`scalars.ALIASES`).
+        `step` counts finished updates; left out, it is one more than the last. Names stay as they are: `loss/train` and
+        `loss/held_out`, cross-entropies in nats per token, are what the view Loss draws. `init(names=..)` maps others.
         """
         writer = self.active
         if writer is None:
             return
         if not hasattr(values, "items"):
-            raise TypeError(f"log takes a dict of numbers, as {{'loss': loss}}, and not a {type(values).__name__}")
+            raise TypeError(f"log takes a dict of numbers, as {{'gate': gate}}, and not a {type(values).__name__}")
         step = self.next_step if step is None else self._step(step)
         if self.last_step is not None and step < self.last_step:
             self.notices.once("back", f"step {step} comes after step {self.last_step}: steps should not fall")

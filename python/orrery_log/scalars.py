@@ -1,4 +1,4 @@
-"""The scalars of a step: what a script calls its numbers, and the channels that Orrery's views look for."""
+"""The scalars of a step, under the names that a script gives its numbers."""
 
 from __future__ import annotations
 
@@ -8,29 +8,6 @@ from typing import Any
 from . import arrays
 from .notices import Notices, Refused
 
-#: What Orrery's views look for, by the names that scripts give it, in lower case.
-ALIASES = {
-    "loss": "loss/train",
-    "train_loss": "loss/train",
-    "training_loss": "loss/train",
-    "train/loss": "loss/train",
-    "loss/train": "loss/train",
-    **dict.fromkeys(
-        (
-            name
-            for part in ("val", "valid", "validation", "eval", "test")
-            for name in (f"{part}_loss", f"{part}/loss", f"loss/{part}")
-        ),
-        "loss/held_out",
-    ),
-    "loss/held_out": "loss/held_out",
-    "lr": "train/lr",
-    "learning_rate": "train/lr",
-    "train/learning_rate": "train/lr",
-    "train/lr": "train/lr",
-    "grad_norm": "train/grad_norm",
-    "train/grad_norm": "train/grad_norm",
-}
 #: Columns of metrics.jsonl that are no scalars.
 COLUMNS = ("step", "variant", "wall_secs")
 #: Different scalars of one run, and characters of the name of one.
@@ -41,10 +18,16 @@ MAX_DEPTH = 8
 
 
 class ScalarChannels:
-    """The channels of one run's scalars. Two names never share one."""
+    """The channels of one run's scalars. Two names never share one.
+
+    A name is its channel: what a script calls a loss may be of any unit, and `loss/train` is drawn in nats per token.
+    Only names that the user gave other channels are written under those.
+    """
 
     def __init__(self, notices: Notices) -> None:
         self._notices = notices
+        #: The channels that the user gave to names.
+        self.names: dict[str, str] = {}
         self._by_name: dict[str, str] = {}
         #: The name that took each channel.
         self._taken: dict[str, str] = {}
@@ -73,10 +56,12 @@ class ScalarChannels:
         if len(self._by_name) >= MAX_SCALARS:
             text = f"more than {MAX_SCALARS:,} different scalars: `{name}` and further ones are left out"
             raise Refused("scalars", text)
-        if len(name) > MAX_NAME:
+        channel = self.names.get(name, name)
+        if max(len(name), len(channel)) > MAX_NAME:
             text = f"a scalar's name has at most {MAX_NAME} characters: `{name[:60]}..` and others are left out"
             raise Refused("long name", text)
-        channel = f"scalar/{name}" if name in COLUMNS else ALIASES.get(name.lower(), name)
+        if channel in COLUMNS:
+            channel = f"scalar/{channel}"
         if channel in self._taken:
             if name in self._taken or name in COLUMNS:
                 other = self._taken[channel]

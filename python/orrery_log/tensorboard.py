@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import orrery_log
@@ -17,16 +18,22 @@ class SummaryWriter:
     """The methods of PyTorch's writer that have a meaning here; the others do nothing, which is said once.
 
     `log_dir` (tensorboardX: `logdir`) is a folder's path: its last part is the run's name, the rest is where the folder
-    is made.
+    is made. `names` is that of `orrery_log.init`.
     """
 
     def __init__(
-        self, log_dir: Any | None = None, comment: str = "", *_: Any, logdir: Any | None = None, **__: Any
+        self,
+        log_dir: Any | None = None,
+        comment: str = "",
+        *_: Any,
+        logdir: Any | None = None,
+        names: Mapping[str, str] | None = None,
+        **__: Any,
     ) -> None:
         log_dir = log_dir or logdir
         path = os.path.normpath(os.fspath(log_dir)) if log_dir else os.path.join("runs", f"run{comment}")
         parent, name = os.path.split(path)
-        self._run = Run(name or "run", dir=parent or ".")
+        self._run = Run(name or "run", dir=parent or ".", names=names)
         orrery_log._runs.add(self._run)
         self.log_dir = self._run.folder or path
         self._steps: dict[str, int] = {}

@@ -207,10 +207,12 @@ def init(
     config: Any = None,
     dir: str | None = None,
     mode: str | None = None,
+    names: Mapping[str, str] | None = None,
     **options: Any,
 ) -> WandbRun:
-    """Begins a run folder in `dir` (`runs`), named by `name` or by `project`. `mode="disabled"` writes nothing;
-    other options have no meaning here. WANDB_PROJECT, WANDB_MODE and WANDB_DISABLED are read.
+    """Begins a run folder in `dir` (`runs`), named by `name` or by `project`. `mode="disabled"` writes nothing; `names`
+    is that of `orrery_log.init`. Other options have no meaning here. WANDB_PROJECT, WANDB_MODE and WANDB_DISABLED are
+    read.
     """
     global run
     if mode is None and os.environ.get("WANDB_DISABLED", "").lower() in ("true", "1", "yes", "on"):
@@ -219,7 +221,7 @@ def init(
     parent = str(dir) if dir else "runs"
     project = project or os.environ.get("WANDB_PROJECT") or ""
     settings = {**settings_of(config), **_sweep}
-    written = orrery_log.init(name or project or "run", config=settings, dir=parent, enabled=enabled)
+    written = orrery_log.init(name or project or "run", config=settings, dir=parent, names=names, enabled=enabled)
     _uncommitted.clear()
     summary.clear()
     globals()["config"]._values.clear()

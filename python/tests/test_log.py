@@ -27,7 +27,7 @@ def test_a_run_tells_its_settings_steps_and_end(begin):
     for step in range(3):
         run.log({"loss": 1.0 / (step + 1), "extra": {"a": step}}, step=step)
     folder = run.read()
-    assert folder.scalar("loss/train") == [(0, 1.0), (1, 0.5), (2, 1 / 3)]
+    assert folder.scalar("loss") == [(0, 1.0), (1, 0.5), (2, 1 / 3)]
     assert folder.scalar("extra/a") == [(0, 0), (1, 1), (2, 2)]
     described = folder.run["run"]
     assert described["config"]["values"] == {"config.lr": 0.1, "model.layers": 2}

@@ -8,17 +8,15 @@ import pytest
 def test_names_that_clash_are_refused_once(begin, capfd):
     run = begin()
     for step in range(2):
-        run.log({"a/b": 1, "a": {"b": 2}, "step": 5, "loss": 1.0, "train_loss": 2.0}, step=step)
+        run.log({"a/b": 1, "a": {"b": 2}, "step": 5}, step=step)
     folder = run.read()
     assert folder.scalar("a/b") == [(0, 1), (1, 1)]
     assert folder.scalar("scalar/step") == [(0, 5), (1, 5)]
-    assert folder.scalar("loss/train") == [(0, 1.0), (1, 1.0)]
-    assert folder.scalar("train_loss") == [(0, 2.0), (1, 2.0)]
     assert capfd.readouterr().err.count("given twice") == 1
 
 
 def test_a_clash_names_both_names(begin, capfd):
-    run = begin()
+    run = begin(names={"loss": "loss/train"})
     run.log({"loss": 1.0, "loss/train": 2.0})
     assert run.read().scalar("loss/train") == [(0, 1.0)]
     said = capfd.readouterr().err
@@ -30,29 +28,25 @@ def test_what_is_no_dict_is_said_and_makes_no_step(begin, capfd):
     run.log("loss")
     run.log(0.5)
     run.log({"loss": 1.0})
-    assert run.read().scalar("loss/train") == [(0, 1.0)]
+    assert run.read().scalar("loss") == [(0, 1.0)]
     said = capfd.readouterr().err
-    assert "log takes a dict of numbers, as {'loss': loss}, and not a str" in said and "Attribute" not in said
+    assert "log takes a dict of numbers, as {'gate': gate}, and not a str" in said and "Attribute" not in said
 
 
-@pytest.mark.parametrize(
-    ("name", "channel"),
-    [
-        ("Loss/train", "loss/train"),
-        ("Train/Loss", "loss/train"),
-        ("Loss/test", "loss/held_out"),
-        ("Loss/val", "loss/held_out"),
-        ("test_loss", "loss/held_out"),
-        ("validation_loss", "loss/held_out"),
-        ("LR", "train/lr"),
-        ("Accuracy/test", "Accuracy/test"),
-        ("loss/test/words", "loss/test/words"),
-    ],
-)
-def test_names_of_other_tools_get_the_channels_of_the_views(begin, name, channel):
+@pytest.mark.parametrize("name", ["loss", "train_loss", "train/loss", "Loss/train", "val_loss", "LR", "grad_norm"])
+def test_a_name_stays_as_it_is(begin, name):
     run = begin()
     run.log({name: 1.0})
-    assert run.read().scalar(channel) == [(0, 1.0)]
+    (line,) = run.read().metrics
+    assert line[name] == 1.0 and not {"loss/train", "loss/held_out", "train/lr", "train/grad_norm"} & set(line)
+
+
+def test_a_name_gets_the_channel_that_it_is_given(begin):
+    run = begin(names={"train_loss": "loss/train", "other_loss": "loss/train", "odd": "step"})
+    run.log({"train_loss": 1.0, "other_loss": 2.0, "Train_loss": 3.0, "odd": 4.0}, step=7)
+    (line,) = run.read().metrics
+    assert (line["loss/train"], line["other_loss"], line["Train_loss"]) == (1.0, 2.0, 3.0)
+    assert (line["step"], line["scalar/step"]) == (7, 4.0)
 
 
 def test_a_column_is_never_a_scalar(begin):
@@ -67,7 +61,7 @@ def test_a_list_of_one_number_is_that_number(begin, capfd):
     run = begin()
     run.log({"lr": [0.5], "one": (2,), "many": [1, 2], "nested": [[1]], "words": ["a"]})
     folder = run.read()
-    assert folder.scalar("train/lr") == [(0, 0.5)] and folder.scalar("one") == [(0, 2)]
+    assert folder.scalar("lr") == [(0, 0.5)] and folder.scalar("one") == [(0, 2)]
     assert not {"many", "nested", "words"} & set(folder.metrics[0])
     said = capfd.readouterr().err
     assert said.count("is an array") == 2 and "`words` is not a number" in said

@@ -15,7 +15,8 @@ from strict import Folder
 
 
 def test_a_script_for_wandb(tmp_path, capfd):
-    with wandb.init(project="shakespeare", name="mini", config={"lr": 0.1}, dir=tmp_path, mode="offline") as run:
+    options = {"mode": "offline", "names": {"val/loss": "loss/held_out"}}
+    with wandb.init(project="shakespeare", name="mini", config={"lr": 0.1}, dir=tmp_path, **options) as run:
         wandb.config.batch = 4
         wandb.config.update(argparse.Namespace(depth=2))
         assert (wandb.config.lr, wandb.config["batch"], wandb.config.depth) == (0.1, 4, 2)
@@ -30,7 +31,7 @@ def test_a_script_for_wandb(tmp_path, capfd):
         wandb.log({"last": 5}, commit=False)
         folder = orrery_log.run.folder
     read = Folder(folder)
-    assert read.scalar("loss/train") == [(0, 2.0), (1, 1.0)] and read.scalar("a") == [(1, 1)]
+    assert read.scalar("loss") == [(0, 2.0), (1, 1.0)] and read.scalar("a") == [(1, 1)]
     assert read.scalar("loss/held_out") == [(10, 3.0)]
     assert [value for _, value in read.scalar("last")] == [5] and wandb.run is None
     assert {s["channel"] for s in read.samples} == {"text/words", "histogram/h"}
@@ -112,7 +113,7 @@ def test_nested_values_and_the_summary_of_wandb(tmp_path, capfd):
         wandb.summary.update({"note": "as good as before", "other": 1.0})
         folder = run.dir
     read = Folder(folder)
-    assert read.scalar("loss/train") == [(4, 2.0)] and [s["step"] for s in read.channel("histogram/train/h")] == [4]
+    assert read.scalar("train/loss") == [(4, 2.0)] and [s["step"] for s in read.channel("histogram/train/h")] == [4]
     assert read.scalar("summary/best") == [(5, 0.5)] and not read.scalar("summary/train/loss")
     assert read.channel("text/summary/note")[0]["payload"]["text"] == "as good as before"
 
@@ -137,7 +138,7 @@ def test_log_of_wandb_without_init_is_said(capfd):
 
 
 def test_a_script_for_tensorboard(tmp_path, capfd):
-    writer = SummaryWriter(tmp_path / "exp1")
+    writer = SummaryWriter(tmp_path / "exp1", names={"Loss/test": "loss/held_out"})
     for step in range(3):
         writer.add_scalar("Loss/train", 1.0 / (step + 1), step)
     writer.add_scalar("Loss/test", 2.0, 0)
@@ -151,7 +152,7 @@ def test_a_script_for_tensorboard(tmp_path, capfd):
     writer.flush()
     writer.close()
     read = Folder(writer.get_logdir())
-    assert read.scalar("loss/train") == [(0, 1.0), (1, 0.5), (2, 1 / 3)]
+    assert read.scalar("Loss/train") == [(0, 1.0), (1, 0.5), (2, 1 / 3)]
     assert read.scalar("loss/held_out") == [(0, 2.0)]
     assert read.scalar("alone") == [(0, 5), (1, 6)] and read.scalar("both/b") == [(3, 2)]
     assert {s["channel"] for s in read.samples} == {"text/note", "histogram/weights"}

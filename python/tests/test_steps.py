@@ -87,7 +87,7 @@ def test_a_question_does_not_wait_for_the_next_log(begin):
     update()
     assert answer(run, "after")["state"] == "answered" and answer(run, "after")["step"] == 41
     run.log({"loss": 1.0}, step=60)
-    assert [step for step, _ in run.read().scalar("loss/train")] == [20, 40, 60]
+    assert [step for step, _ in run.read().scalar("loss")] == [20, 40, 60]
 
 
 def test_an_answer_in_a_long_epoch_has_the_step_of_the_last_log(begin):

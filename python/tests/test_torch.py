@@ -443,7 +443,7 @@ def test_workers_of_a_data_loader_write_nothing(begin, capfd):
             model(idx).sum().backward()
             run.log({"loss": 1.0})
     folder = run.read()
-    assert len(folder.scalar("loss/train")) == 8 and not folder.scalar("worker")
+    assert len(folder.scalar("loss")) == 8 and not folder.scalar("worker")
     assert len(folder.channel("attention.maps")) == 8 and folder.state() == "finished"
 
 
@@ -589,7 +589,7 @@ def test_compiled_models_train_on(begin, capfd):
     run.watch(compiled, gates=True)
     run.log({"a": 1}, step=5)
     folder = run.read()
-    assert len(folder.scalar("loss/train")) == 2 and "a compiled model, or one with" in folder.notices()
+    assert len(folder.scalar("loss")) == 2 and "a compiled model, or one with" in folder.notices()
     reference = fresh()
     train(reference, None, 2)
     assert all(torch.equal(a, b) for a, b in zip(reference.parameters(), model.parameters()))
@@ -801,7 +801,7 @@ def check_model_on(run, device):
     run.matrix("weights", next(model.parameters()), step=1)
     run.log_weights(model, step=1)
     folder = run.read()
-    assert folder.scalar("loss/train") == [(1, pytest.approx(loss.item()))] and len(folder.scalar("half")) == 1
+    assert folder.scalar("loss") == [(1, pytest.approx(loss.item()))] and len(folder.scalar("half")) == 1
     assert maps(folder) and folder.channel("matrix/weights") and not folder.notices()
     kept = tensors(folder.path / "snapshots" / "step-00000001.safetensors")
     assert len(kept) == len(model.state_dict())
@@ -928,18 +928,18 @@ def test_maps_of_hugging_face_models(begin, kind, attention):
 
 
 @pytest.mark.parametrize(
-    ("name", "channels"),
+    ("name", "loss", "channels"),
     [
-        ("nanogpt_like", {"attention.maps"}),
-        ("bdh", {"attention.maps", "synapses.activity"}),
-        ("neural_ode", {"curves/ode"}),
-        ("huggingface", {"attention.maps"}),
+        ("nanogpt_like", "loss/train", {"attention.maps"}),
+        ("bdh", "loss/train", {"attention.maps", "synapses.activity"}),
+        ("neural_ode", "loss", {"curves/ode"}),
+        ("huggingface", "loss/train", {"attention.maps"}),
     ],
 )
-def test_examples_run(tmp_path, name, channels):
+def test_examples_run(tmp_path, name, loss, channels):
     folder = Folder(example(name).main(["--steps", "3", "--out", str(tmp_path)]))
     assert {line["channel"] for line in folder.samples} == channels
-    assert [step for step, _ in folder.scalar("loss/train")] == [1, 2, 3] and folder.state() == "finished"
+    assert [step for step, _ in folder.scalar(loss)] == [1, 2, 3] and folder.state() == "finished"
     assert not folder.notices()
 
 

@@ -115,7 +115,7 @@ fn a_question_without_its_names_says_what_to_name() -> Outcome {
         ("a.pt intervention", 2, "name neurons, such as --set neurons=0:3"),
         ("a.pt intervention --set synapses=0:1:2", 2, "--set target=synapses"),
         ("a.pt intervention --set target=synapses", 2, "name synapses, such as --set synapses="),
-        ("a.pt intervention --set neurons=0:1", 0, "synapses.intervention"),
+        ("a.pt intervention --set neurons=0:1", 0, "\"seed\":1,\"payload\":"),
         ("a.pt merging", 2, "name the checkpoint of another model: --set with=FILE"),
         ("a.pt concept_effect", 2, "name neurons"),
         ("fast_slow intervention", 2, "has what `intervention` asks about"),

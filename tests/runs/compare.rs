@@ -16,11 +16,13 @@ use orrery::{
     },
     trainer::DriveOptions,
 };
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::{
     command::{output_of, unpainted},
     copy_folder::copy_folder,
+    foreign_run::ForeignRun,
     trainer::{fast_slow, started, train},
 };
 
@@ -149,6 +151,27 @@ fn a_rate_that_was_changed_in_training_differs() {
     let settings = fs::read_to_string(to.join("settings.csv")).unwrap();
     let rows = ["run,train.lr", "lr 0.001,0.001", "lr 0.001 \u{2192} 0.0005,0.001 \u{2192} 0.0005"];
     assert_eq!(settings.lines().collect::<Vec<_>>(), rows, "they are no seeds of one point");
+}
+
+/// What a lab declares has its unit and its meaning, which another program's number of the same name need not have.
+#[test]
+fn a_logged_number_is_not_that_of_a_compared_lab() {
+    let dir = tempfile::tempdir().unwrap();
+    let to = dir.path().join("compared");
+    let [own, ..] = runs();
+    let logged = ForeignRun::begin(dir.path(), "logged", &json!({}));
+    for step in 1..=2 {
+        let line = json!({"step": step, "variant": "model", "accuracy": 50.0, "error": 0.25});
+        logged.line("metrics.jsonl", &line);
+    }
+    let out = compare_unpainted(&[own, &logged.folder], &["-o", to.to_str().unwrap()]);
+    assert!(out.status.success(), "{}", output_of(&out));
+    let numbers = fs::read_to_string(to.join("numbers.csv")).unwrap();
+    let has = |column: &str| numbers.lines().next().unwrap().split(',').any(|name| name == column);
+    assert!(has("logged accuracy") && !has("accuracy"), "the lab declares it: {numbers}");
+    assert!(has("error") && !has("logged error"), "no lab declares it: {numbers}");
+    let figure = fs::read_to_string(to.join("logged_accuracy-model.svg")).unwrap();
+    assert!(figure.contains("logged accuracy"), "{figure}");
 }
 
 #[test]

@@ -106,7 +106,11 @@ fn the_folder_of_a_killed_python_program_can_be_opened() {
         assert_eq!(reader.info().unwrap().config.preset, "stand-in");
         let (mut steps, mut notices) = (vec![], vec![]);
         let damage = reader.read_through(|event| match event {
-            Event::Step(stats) => steps.push(stats.step),
+            Event::Step(stats) => {
+                let stays = stats.scalars.iter().all(|(name, _)| name.as_str() == "loss");
+                assert!(stays, "only what is called loss/train is a loss in nats: {:?}", stats.scalars);
+                steps.push(stats.step);
+            }
             Event::Notice { text, .. } => notices.push(text),
             _ => {}
         });

@@ -221,11 +221,14 @@ fn a_log_is_one_run_however_it_is_named() {
     ] {
         let imported =
             |path: &str| Source::find(&here.path().join(path)).unwrap().unwrap().import(runs.path()).unwrap();
-        let [first, again @ ..] = paths.map(imported);
-        assert!(first.summary.is_some(), "{paths:?}");
+        let [first, again @ .., of_file] = paths.map(imported);
+        assert!(first.summary.is_some() && first.recognised.is_none(), "{paths:?}");
         for run in again {
-            assert_eq!((run.folder, run.summary), (first.folder.clone(), None), "{paths:?}");
+            let (summary, recognised) = (run.summary, run.recognised);
+            assert_eq!((run.folder, summary, recognised), (first.folder.clone(), None, None), "{paths:?}");
         }
+        assert_eq!((of_file.folder, of_file.summary), (first.folder, None), "{paths:?}");
+        assert!(of_file.recognised.is_some_and(|words| words.contains("was imported before")), "{paths:?}");
     }
     // beside another log it is a part of what the folder holds
     copy(&stored("tensorboard/validation"), &here.path().join("train/validation"));
@@ -234,6 +237,34 @@ fn a_log_is_one_run_however_it_is_named() {
         source("train").import(runs.path()).unwrap().folder,
         source(event_file).import(runs.path()).unwrap().folder
     );
+}
+
+/// The run folders of earlier versions have other names, by paths that were not resolved.
+#[test]
+fn a_log_that_an_earlier_version_read_is_recognised() {
+    let (here, runs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let folder = here.path().join("version_0");
+    copy(&stored("lightning/version_0"), &folder);
+    let table = folder.join("metrics.csv");
+    let import = |path: &Path| Source::find(path).unwrap().unwrap().import(runs.path()).unwrap();
+    let earlier = runs.path().join("lightning-earlier");
+    fs::rename(import(&table).folder, &earlier).unwrap();
+    let record = fs::read_to_string(earlier.join(".imported")).unwrap();
+    fs::write(earlier.join(".imported"), record.replace("/version_0/", "/version_0/../version_0/")).unwrap();
+    for path in [&folder, &table] {
+        let run = import(path);
+        assert!(run.folder == earlier && run.recognised.is_some(), "{run:?}");
+    }
+    // also once it has grown
+    let more = fs::read_to_string(&table).unwrap() + ",3,0.25,,12\n";
+    fs::write(&table, more).unwrap();
+    let run = import(&folder);
+    assert!(run.folder == earlier && run.summary.is_some_and(|words| words.contains("imported from")));
+    assert!(fs::read_to_string(earlier.join("metrics.jsonl")).unwrap().contains("\"step\":12"));
+    assert_eq!(fs::read_dir(runs.path()).unwrap().count(), 1, "it is one run");
+    // another log beside it is more than that run holds
+    copy(&stored("lightning/version_0"), &folder.join("version_1"));
+    assert_ne!(import(&folder).folder, earlier);
 }
 
 #[test]

@@ -91,6 +91,17 @@ fn a_dropped_log_of_another_tool_opens_as_a_run() {
     }
 }
 
+/// The window refuses it with the words of the command, where it could pass for a table of edges.
+#[test]
+fn a_dropped_table_by_the_name_of_a_log_is_no_graph() {
+    let here = tempfile::tempdir().unwrap();
+    let table = here.path().join("metrics.csv");
+    std::fs::write(&table, "source,target\na,b\n").unwrap();
+    let mut desk = Desk::new(here.path());
+    desk.drop_folder(&table);
+    desk.until("it is refused", |d| d.shows("it has no column `step`"));
+}
+
 #[test]
 fn appended_steps_and_samples_are_shown_and_can_be_scrubbed() {
     let here = tempfile::tempdir().unwrap();

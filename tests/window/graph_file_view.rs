@@ -9,6 +9,7 @@ use crate::{
     recorded::bare_sample,
     tiles::{Tile, sized},
 };
+use eframe::egui::Key;
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     analysis::graph_file::{AttributeValue, Format},
@@ -193,6 +194,12 @@ fn a_page_of_a_graph_file_shows_no_control_that_acts_on_nothing() {
     assert!(shown.is_empty(), "{shown:?}");
     let words = ["No main number", "numbers appear here", "This run", "R to begin"];
     assert!(words.into_iter().all(|words| !desk.shows(words)));
+    desk.harness.key_press(Key::Escape);
+    desk.harness.run_steps(3);
+    assert!(desk.page().is_none() && desk.shows("own.gml"), "its card has the name of the file");
+    desk.harness.get_by_label("Open Graph file").click();
+    desk.harness.run_steps(3);
+    assert!(is_shown(&desk) && desk.shows("graph of 2 nodes"), "home leads back to it");
 }
 
 #[test]

@@ -107,7 +107,10 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
     let samples = asked.ask(probe, &question, args.variant.as_deref())?;
     match (&args.view, &args.out) {
         (Some(view), Some(out)) => asked.draw(probe.id, view, out, samples),
-        _ => output::print(&answers(&asked.variants(), &samples, args.csv).map_err(Failure::failed)?),
+        _ => {
+            let seed = Some(asked.run.plan.config.seed);
+            output::print(&answers(&asked.variants(), &samples, seed, args.csv).map_err(Failure::failed)?)
+        }
     }
 }
 
@@ -401,11 +404,12 @@ fn no_weights<'a>(folder: &Path, step: u64, kept: impl Iterator<Item = &'a u64>)
     format!("{} keeps no weights of step {step} or before it; it keeps those of {kept}", folder.display())
 }
 
-/// JSON as in `samples.jsonl`, or the rows that `orrery export --samples` writes; `variants` are ids.
-fn answers(variants: &[String], samples: &[Sample], as_csv: bool) -> io::Result<Vec<u8>> {
+/// JSON as in `samples.jsonl` with the seed of random draws, if it is known, or the rows that `orrery export --samples`
+/// writes; `variants` are ids.
+fn answers(variants: &[String], samples: &[Sample], seed: Option<u64>, as_csv: bool) -> io::Result<Vec<u8>> {
     let variant_of = |sample: &Sample| variants.get(sample.variant).map_or("", String::as_str);
     if !as_csv {
-        let lines: Result<Vec<_>, _> = samples.iter().map(|s| store::sample_line(s, variant_of(s))).collect();
+        let lines: Result<Vec<_>, _> = samples.iter().map(|s| store::sample_line(s, variant_of(s), seed)).collect();
         return Ok(lines?.concat());
     }
     let mut csv = Table::new(["channel", "step", "variant", "field", "index", "value"]);

@@ -5,7 +5,7 @@ use super::{
     claims::window::WindowClaims,
     compare, file_check,
     graph_events::{self, GraphReading},
-    json_kind,
+    json_kind, other_logs,
     process::spawn,
     remote::FollowedRun,
     runs::Runs,
@@ -26,7 +26,7 @@ use crate::{
     },
     files::{memory::size, read_text},
     nn::device,
-    store::{RunSummary, import::is_log},
+    store::RunSummary,
     telemetry::{Inbox, RunHandle, RunNote},
     trainer::DriveOptions,
     ui::{
@@ -101,16 +101,18 @@ impl DesktopHost {
         let sink = Arc::clone(&inbox);
         let (process, out) = (self.runs.process(), self.out.clone());
         let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
-        let reading = self.graph.as_ref().filter(|(file, _)| *file == folder).map_or_else(Default::default, |g| g.1);
+        let reading = self.graph.as_ref().filter(|(file, _)| *file == folder).map(|graph| graph.1);
         let followed = self.followed.clone().filter(|followed| followed.folder == folder);
         let spawned = std::thread::Builder::new().name("replay".to_owned()).stack_size(64 << 20).spawn(move || {
             if is_sweep(&folder) {
                 let _ = sender.send(Delivery::SweepFolder(folder));
                 return wake();
             }
-            let told = match graph_events::is_graph(&folder) && folder.is_file() && !is_log(&folder) {
+            let is_graph = || graph_events::is_graph(&folder) && folder.is_file() && !other_logs::is_log_file(&folder);
+            let told = match reading.is_some() || is_graph() {
                 true => {
-                    reading.read(&folder).map(|graph| sink.deliver_recorded(graph_events::events_of(&graph, &folder)))
+                    let graph = reading.unwrap_or_default().read(&folder);
+                    graph.map(|graph| sink.deliver_recorded(graph_events::events_of(&graph, &folder)))
                 }
                 false => {
                     let (followed, settings) = (followed.as_ref(), settings.as_ref());
@@ -249,7 +251,7 @@ impl Host for DesktopHost {
             let is_json = output::has_extension(&path, "json");
             let content = match path.is_dir() {
                 true => FileContent::Folder,
-                false if is_log(&path) => FileContent::Log,
+                false if other_logs::is_log_file(&path) => FileContent::Log,
                 false if is_json => json_kind::kind_of(&path)?,
                 false => FileContent::Named,
             };

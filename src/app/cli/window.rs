@@ -63,9 +63,9 @@ fn resolve(what: &str, runs: &Path) -> Result<ResolvedName, Failure> {
     let path = Path::new(what);
     if !labs::LABS.iter().any(|lab| lab.id == what || lab.presets.iter().any(|preset| preset.id == what))
         && !is_checkpoint_folder(path)
-        && let Some(run) = other_logs::import_log(path, runs)?
+        && let Some(imported) = other_logs::import_log(path, runs)?
     {
-        return Ok(ResolvedName::Run(run));
+        return Ok(ResolvedName::Run(imported.folder));
     }
     settings::resolve(what)
 }

@@ -207,22 +207,25 @@ pub(super) struct SampleRecordRef<'a> {
     pub tokens: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     pub payload: &'a Payload,
 }
 
 impl<'a> SampleRecordRef<'a> {
     pub fn new(sample: &'a Sample, variant: &'a str) -> Self {
         let Sample { step, channel, about, tokens, request, payload, .. } = sample;
-        Self { step: *step, variant, channel, about, tokens, request: *request, payload }
+        Self { step: *step, variant, channel, about, tokens, request: *request, seed: None, payload }
     }
 }
 
-/// A measurement of the variant with this id as a line of samples.jsonl.
+/// A measurement of the variant with this id as a line of samples.jsonl, with the seed of its random draws: away from its
+/// folder the line has no run.json that names it.
 ///
 /// # Errors
 /// If the measurement cannot be written as JSON.
-pub fn sample_line(sample: &Sample, variant: &str) -> serde_json::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(&SampleRecordRef::new(sample, variant))?;
+pub fn sample_line(sample: &Sample, variant: &str, seed: Option<u64>) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(&SampleRecordRef { seed, ..SampleRecordRef::new(sample, variant) })?;
     line.push(b'\n');
     Ok(line)
 }

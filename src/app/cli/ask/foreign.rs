@@ -114,19 +114,19 @@ impl<'a> TypedQuestion<'a> {
                 let (run, mirror) = (figures::run_name(folder), replayed(folder, &samples, &Damage::default())?);
                 AnswerPicture { probe: name, view, out, run: &run, lab, config: &config }.draw(mirror, samples)
             }
-            _ => output::print(&answers(&info.variant_ids(), &samples, typed.csv).map_err(Failure::failed)?),
+            _ => {
+                // what a program draws its own answers from is not known
+                let seed = matrices.is_some().then_some(info.config.seed);
+                output::print(&answers(&info.variant_ids(), &samples, seed, typed.csv).map_err(Failure::failed)?)
+            }
         }
     }
 }
 
-/// An argument that only the program knows: a number or a switch if it can be parsed as one, otherwise text.
+/// An argument that only the program knows.
 fn plain_argument(pair: &str) -> Result<(String, Value), Failure> {
     let (key, text) = settings::pair_of(pair)?;
-    let value = match Value::parse(text, false) {
-        Value::Float(number) if !number.is_finite() => Value::Text(text.to_owned()),
-        value => value,
-    };
-    Ok((key.to_owned(), value))
+    Ok((key.to_owned(), asks::typed_value(text)))
 }
 
 /// The program that trains a run.

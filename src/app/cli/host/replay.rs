@@ -83,9 +83,13 @@ pub(super) fn replay(
 ) -> Result<(), String> {
     let ReplayOrigin { folder, followed, .. } = *origin;
     let is_checkpoint_folder = checkpoint_names::is_checkpoint_folder(folder);
+    let notice = |level, text: String| inbox.deliver(Event::Notice { level, text });
     let recorded = match is_checkpoint_folder {
         true => Some(record_series(origin, out, inbox, process.as_ref())?),
-        false => other_logs::import_log(folder, out).map_err(|e| e.message)?,
+        false => other_logs::import_log(folder, out).map_err(|e| e.message)?.map(|imported| {
+            imported.recognised.into_iter().for_each(|words| notice(Level::Info, words));
+            imported.folder
+        }),
     };
     let folder = recorded.as_deref().unwrap_or(folder);
     if !is_checkpoint_folder {
@@ -95,7 +99,6 @@ pub(super) fn replay(
             return Ok(());
         }
     }
-    let notice = |level, text: String| inbox.deliver(Event::Notice { level, text });
     let (level, words) = match continuation::decide(folder, None) {
         // a model without training steps needs no checkpoint: its weights are those of its file
         Ok(Continuation { plan, from, notices, .. }) if from.is_some() || plan.steps == 0 => {

@@ -1,7 +1,7 @@
 //! Home: a gallery of the labs, and the runs of the past.
 
 use super::{sketch, top_bar::top_bar_ui};
-use crate::ui::panels::prelude::*;
+use crate::{labs::LABS_WITHOUT_OWN_RUNS, ui::panels::prelude::*};
 
 const CARD_WIDTH: f32 = 376.0;
 const CARD_HEIGHT: f32 = 304.0;
@@ -51,7 +51,9 @@ pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str
                     last: past.runs.iter().find(|r| r.lab == lab.id),
                     interrupted: past.interrupted(lab.id, shell.session),
                 };
-                let labs: Vec<LabCard<'_>> = shell.lists.labs.iter().map(card_of).collect();
+                // nothing else leads back to the page of a graph file
+                let opened = LABS_WITHOUT_OWN_RUNS.iter().filter(|lab| pages.contains_key(lab.id));
+                let labs: Vec<LabCard<'_>> = opened.chain(shell.lists.labs).map(card_of).collect();
                 gallery_ui(ui, shell, &labs, columns, card);
                 past_ui(ui, shell, past);
             });
@@ -149,6 +151,9 @@ fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, size: Vec2, card: &LabCard<'_>) {
 }
 
 fn status(shell: &Shell<'_>, card: &LabCard<'_>) -> (String, Color32) {
+    if let Some(page) = card.page.filter(|page| !page.lab.makes_runs() && !page.config.preset.is_empty()) {
+        return (page.config.preset.clone(), shell.theme.secondary);
+    }
     if let Some(run) = card.page.and_then(|p| p.run.as_ref()).filter(|run| run.mirror.step > 0 && !run.is_example()) {
         let colour = if Run::is_running(run) { shell.theme.accent } else { shell.theme.secondary };
         return (format!("{} · step {}", run.state_label(), number::grouped(run.mirror.step)), colour);

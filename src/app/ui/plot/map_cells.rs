@@ -114,6 +114,16 @@ impl MapCells {
         }
     }
 
+    /// Like [`MapCells::label`] where small weights were rounded to 0, as in the recorded examples: each of them is less than
+    /// the least that was not.
+    pub fn rounded_label(&self, row: usize, col: usize) -> String {
+        let sizes = self.cells.data.iter().map(|v| v.abs()).filter(|v| *v > 0.0 && v.is_finite());
+        match sizes.reduce(f32::min).filter(|_| self.value(row, col) == 0.0) {
+            Some(least) => format!("< {}", value_label(f64::from(least))),
+            None => self.label(row, col),
+        }
+    }
+
     /// The largest magnitude; 0 where no cell has a value.
     pub fn largest(&self) -> f32 {
         self.cells.data.iter().filter(|v| v.is_finite()).fold(0.0, |max, v| v.abs().max(max))
@@ -157,6 +167,8 @@ mod tests {
         let matrix = MatrixView { rows: 3, cols: 3, data: &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.5, 0.5] };
         held.cache_attention(&Arc::new(Payload::Unknown(0.into())), "", matrix);
         assert_eq!([(0, 1), (1, 0), (2, 0)].map(|(q, k)| held.label(q, k)), ["masked", "0", "masked"]);
+        let rounded = [(0, 1), (1, 0), (2, 1)].map(|(q, k)| held.rounded_label(q, k));
+        assert_eq!(rounded, ["masked".to_owned(), format!("< {}", held.label(2, 1)), held.label(2, 1)]);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub struct ProgramQuestions {
 /// The text typed for a question, and the last question that was sent.
 #[derive(Default)]
 struct Row {
-    /// Its text, or its arguments as `key=value; key=value`.
+    /// Its text, or its arguments as [`PAIRS`].
     typed: String,
     scale_lr: ScaleLrArgs,
     /// Why what is typed was not sent.
@@ -135,21 +135,29 @@ fn not_allowed(info: &RunInfo) -> Option<String> {
     (!lacking.is_empty()).then(words)
 }
 
-/// `key=value; key=value` as arguments. Errors: a part that is no such pair.
+/// How arguments are typed: a `;` in quotes separates nothing.
+const PAIRS: &str = "key=value; key=\"a; b\"";
+
+/// [`PAIRS`] as arguments. Errors: a part that is no such pair, and a quote that is not closed.
 fn pairs(typed: &str) -> Result<Args, String> {
+    let mistake = |part: &str, what: &str| format!("`{}` has no {what}; write {PAIRS}", part.trim());
     let pair = |pair: &str| -> Result<(String, Value), String> {
-        let mistake = |what: &str| format!("`{}` has no {what}; write key=value; key=value", pair.trim());
-        let (key, text) = pair.split_once('=').ok_or_else(|| mistake("`=`"))?;
+        let (key, text) = pair.split_once('=').ok_or_else(|| mistake(pair, "`=`"))?;
         if key.trim().is_empty() {
-            return Err(mistake("key"));
+            return Err(mistake(pair, "key"));
         }
-        let value = match Value::parse(text, false) {
-            Value::Float(number) if !number.is_finite() => Value::Text(text.trim().to_owned()),
-            value => value,
-        };
-        Ok((key.trim().to_owned(), value))
+        Ok((key.trim().to_owned(), asks::typed_value(text)))
     };
-    typed.split(';').filter(|part| !part.trim().is_empty()).map(pair).collect()
+    let mut is_quoted = false;
+    let separates = |c: char| {
+        is_quoted ^= c == '"';
+        c == ';' && !is_quoted
+    };
+    let parts: Vec<&str> = typed.split(separates).collect();
+    if is_quoted {
+        return Err(mistake(parts.last().copied().unwrap_or(typed), "closing quote"));
+    }
+    parts.into_iter().filter(|part| !part.trim().is_empty()).map(pair).collect()
 }
 
 impl Row {
@@ -191,6 +199,7 @@ impl Row {
 
     /// The fields; true if the question is put by the keyboard.
     fn fields_ui(&mut self, ui: &mut Ui, ask: &str, form: Form) -> bool {
+        let pairs_hint = format!("arguments, if it takes any: {PAIRS}");
         let hint = match form {
             Form::Empty => return false,
             Form::Factor => {
@@ -200,7 +209,7 @@ impl Row {
                 return false;
             }
             Form::Text => "a text for the model to read",
-            Form::Pairs => "arguments, if it takes any: key=value; key=value",
+            Form::Pairs => pairs_hint.as_str(),
         };
         let field = ui.scope(|ui| {
             ui.set_max_width(ui.available_width().min(MAX_FIELD));
@@ -495,6 +504,11 @@ mod tests {
             assert!(mistake.starts_with(&format!("`{part}` has no `=`")), "{mistake}");
         }
         assert!(pairs("=1").is_err_and(|mistake| mistake.contains("has no key")));
+        let quoted = pairs("text=\"the ferry; it \"\"left\"\"\"; count=\"3\"; inches=5").expect("they are three pairs");
+        let text = |text: &str| Some(Value::Text(text.to_owned()));
+        assert_eq!(quoted.get("text").cloned(), text("the ferry; it \"left\""));
+        assert_eq!((quoted.get("count").cloned(), quoted.len()), (text("3"), 3));
+        assert!(pairs("inches=5\"; x=1").is_err_and(|mistake| mistake.contains("has no closing quote")));
         assert_eq!(pairs(""), Ok(Args::new()));
     }
 }

@@ -71,7 +71,7 @@ impl Probe for ConceptEffectArgs {
             without: side(false),
             ..ConceptEffect::default()
         };
-        fill_verdict(&mut measured);
+        fill_verdict(&mut measured, cx.seed);
         let about = format!(
             "{}, {} sentences with it and {} without that took no part in the search",
             measured.concept,
@@ -182,8 +182,8 @@ fn share_at_least(own: f64, draws: impl ExactSizeIterator<Item = f64>) -> f64 {
     if all == 0 { f64::NAN } else { (1 + hits) as f64 / (1 + all) as f64 }
 }
 
-/// Fills in the shares and the verdict.
-fn fill_verdict(m: &mut ConceptEffect) {
+/// Fills in the shares and the verdict; `seed` is that of the random targets.
+fn fill_verdict(m: &mut ConceptEffect, seed: u64) {
     let (with, without) = (m.with.mean_change(), m.without.mean_change());
     m.p_with = share_at_least(with, m.with.null_draws.iter().copied());
     m.p_without = share_at_least(without.abs(), m.without.null_draws.iter().map(|d| d.abs()));
@@ -193,7 +193,7 @@ fn fill_verdict(m: &mut ConceptEffect) {
     let draws = m.with.null_draws.len();
     let numbers = format!(
         "Loss of what follows: {} nats per token with the concept (p {:.3}), {} without it (p {:.3}); the difference has p {:.3} \
-         among {draws} random ones as active.",
+         among {draws} random ones as active (seed {seed}).",
         signed(with),
         m.p_with,
         signed(without),
@@ -233,7 +233,7 @@ mod tests {
             without: side(without),
             ..ConceptEffect::default()
         };
-        fill_verdict(&mut m);
+        fill_verdict(&mut m, 7);
         m
     }
 
@@ -241,6 +241,7 @@ mod tests {
     fn only_what_changes_the_concept_alone_is_confirmed() {
         let alone = effect(0.1, 0.0);
         assert!(alone.confirmed && (alone.p_with - 1.0 / 40.0).abs() < 1e-12, "{}", alone.verdict);
+        assert!(alone.verdict.ends_with("among 39 random ones as active (seed 7)."), "{}", alone.verdict);
         let broad = effect(0.1, 0.02);
         assert!(!broad.confirmed && broad.verdict.contains("not for that alone"), "{}", broad.verdict);
         for (with, without) in [(0.0, 0.0), (0.1, 0.1), (-0.1, 0.0)] {

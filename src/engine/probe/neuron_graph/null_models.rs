@@ -58,7 +58,7 @@ pub(super) fn answer(
     let measured =
         GraphModularity { edges: sizes, model, degree_preserving, low_rank_same_norms, low_rank, uniform, carrying };
     let edges = if graph.weighted { "weighted" } else { "each edge as 1" };
-    let about = format!("{}, {edges}, best of {restarts} searches", factors.about(graph));
+    let about = format!("{}, {edges}, best of {restarts} searches, seed {seed}", factors.about(graph));
     Ok(Answer::new(measured, about, vec![]))
 }
 
@@ -102,6 +102,6 @@ pub(super) fn at_step(factors: &Factors, args: &NeuronGraphArgs, seed: u64) -> R
         degree_preserving: modularity(&other)?,
         carrying: model.neurons.len() as f64 / factors.neurons().max(1) as f64,
     };
-    let about = format!("{}, best of {RESTARTS} searches", factors.about(args));
+    let about = format!("{}, best of {RESTARTS} searches, seed {seed}", factors.about(args));
     Ok(Answer::new(measured, about, vec![]))
 }

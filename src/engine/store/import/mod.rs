@@ -225,8 +225,8 @@ impl Source {
         Ok(Some(Self { path: path.to_owned(), tool, folder: path.to_owned(), files, notices }))
     }
 
-    /// The log that is this file. If nothing else is read of its folder, it is what that folder holds, which is the same run; a
-    /// database is named by itself.
+    /// The log that is this file. Its folder is not searched, because it may hold very much; if its log is the same, the
+    /// record of an import tells.
     fn find_file(path: &Path) -> Option<Self> {
         let name = path.file_name().unwrap_or_default();
         let tool = Tool::named(&name.to_string_lossy())?;
@@ -234,19 +234,15 @@ impl Source {
         if !is_table && !is_log(path) {
             return None;
         }
-        let of_folder = path.canonicalize().ok().filter(|_| tool != Tool::Trackio).and_then(|whole| {
-            let source = Self::find(files::folder_of(&whole)).ok().flatten()?;
-            let is_only = matches!(source.files.as_slice(), [only] if source.folder.join(only) == whole);
-            is_only.then_some(source)
-        });
-        let of_file = || Self {
+        // what lies beside a log, such as its settings, lies beside the target of a link
+        let whole = path.canonicalize().ok()?;
+        Some(Self {
             path: path.to_owned(),
             tool,
-            folder: files::folder_of(path).to_owned(),
-            files: vec![PathBuf::from(name)],
+            folder: files::folder_of(&whole).to_owned(),
+            files: vec![PathBuf::from(whole.file_name()?)],
             notices: vec![],
-        };
-        Some(of_folder.unwrap_or_else(of_file))
+        })
     }
 
     /// Opens a file of it.

@@ -11,7 +11,7 @@ use super::{
         record::{EventRecordRef, FORMAT, MetricsRecordRef, PROTOCOL, local_timestamp},
         run_index::modified_and_length,
     },
-    Source,
+    Source, Tool,
     logged::{Logged, LoggedRun},
 };
 use crate::{
@@ -34,6 +34,8 @@ pub struct ImportedRun {
     pub folder: PathBuf,
     /// A sentence that says what was read; `None` if the folder was already up to date.
     pub summary: Option<String>,
+    /// A sentence that says by which other path the log was imported before, if it was.
+    pub recognised: Option<String>,
 }
 
 /// The origin of an imported folder. If any part of it has changed, the source is read again.
@@ -111,6 +113,15 @@ impl Origin {
         })
     }
 
+    /// The log that it is of, whose other notices are those of `opened`.
+    fn log_like(&self, opened: &Source) -> Source {
+        let path = PathBuf::from(&self.source);
+        let folder = if path.is_file() { files::folder_of(&path).to_owned() } else { path.clone() };
+        let is_log = |file: &PathBuf| Tool::named(&name_of(file)) == Some(opened.tool);
+        let files = self.files.iter().map(|(file, ..)| PathBuf::from(file)).filter(is_log).collect();
+        Source { path, folder, files, ..opened.clone() }
+    }
+
     /// The name of the run folder: the same for the same place, however its path is written.
     fn folder_name(&self, source: &Source) -> String {
         let hash = sha256(&self.source);
@@ -136,19 +147,56 @@ impl Source {
         }
     }
 
-    /// Reads it into a run folder in `runs`, unless it was read before and has not changed since.
+    /// Its files, the same however the path to them is written; `None` if one is not there.
+    fn whole_files(&self) -> Option<Vec<PathBuf>> {
+        let mut files: Vec<PathBuf> =
+            self.files.iter().map(|file| self.folder.join(file).canonicalize().ok()).collect::<Option<_>>()?;
+        files.sort();
+        Some(files)
+    }
+
+    /// The log by another path by which the same files were read before, such as that of their folder, and the name of its
+    /// run folder in `runs`. Earlier versions of the program gave such folders other names.
+    fn imported_before(&self, runs: &Path) -> Option<(Self, PathBuf)> {
+        let (own, begin) = (self.whole_files()?, format!("{}-", self.tool.id()));
+        let names = files::entries(runs).ok()?.map(|entry| PathBuf::from(entry.file_name()));
+        let mut names: Vec<PathBuf> = names.filter(|name| name.to_string_lossy().starts_with(&begin)).collect();
+        names.sort();
+        names.into_iter().find_map(|name| {
+            let Ok(EarlierImport::Found(record)) = EarlierImport::read(&runs.join(&name)) else { return None };
+            let source = record.origin.log_like(self);
+            let is_same = source.files.len() == own.len() && source.whole_files()? == own;
+            is_same.then_some((source, name))
+        })
+    }
+
+    /// Reads it into a run folder in `runs`, unless it was read before, by this or another path, and has not changed since.
     ///
     /// # Errors
     /// If it cannot be read, holds no numbers or more than are read, or the folder cannot be written.
     pub fn import(&self, runs: &Path) -> Result<ImportedRun, StoreError> {
-        let origin = Origin::new(self)?;
-        let name = origin.folder_name(self);
-        let folder = runs.join(&name);
+        let name = PathBuf::from(Origin::new(self)?.folder_name(self));
+        let is_new = matches!(EarlierImport::read(&runs.join(&name))?, EarlierImport::Missing);
+        let Some((known, name)) = is_new.then(|| self.imported_before(runs)).flatten() else {
+            return self.import_as(&name, runs);
+        };
+        let run = known.import_as(&name, runs)?;
+        let [opened, known, shown] = [&self.path, &known.path, &run.folder].map(|path| path.display());
+        let words = format!("{opened} was imported before, as {known}: it is the run {shown}");
+        Ok(ImportedRun { recognised: Some(words), ..run })
+    }
+
+    /// Reads it into the run folder of this name.
+    fn import_as(&self, name: &Path, runs: &Path) -> Result<ImportedRun, StoreError> {
+        let (origin, folder) = (Origin::new(self)?, runs.join(name));
         let (is_of_others, unreadable) = match EarlierImport::read(&folder)? {
             EarlierImport::Found(record) if record.origin == origin && record.is_whole(&folder) => {
-                return Ok(ImportedRun { folder, summary: None });
+                return Ok(ImportedRun { folder, summary: None, recognised: None });
             }
-            EarlierImport::Found(record) => (record.origin.source != origin.source, None),
+            EarlierImport::Found(record) => {
+                let is_same_path = record.origin.source == origin.source;
+                (!is_same_path && record.origin.log_like(self).whole_files() != self.whole_files(), None)
+            }
             EarlierImport::Unreadable(why) => (false, Some(why)),
             EarlierImport::Missing => (true, None),
         };
@@ -165,7 +213,7 @@ impl Source {
             ));
         }
         files::make_folders(runs).at("make the folder of runs", runs)?;
-        files::make_folder_inside(runs, &name).at("make", &folder)?;
+        files::make_folder_inside(runs, name).at("make", &folder)?;
         let words = format!(
             "imported from {} ({}): {} of {}{}; it was read once, and is read again when it is opened after a change",
             self.path.display(),
@@ -190,7 +238,8 @@ impl Source {
         record.lengths = [METRICS, SAMPLES, EVENTS, CONFIG, RUN].map(length).into();
         keep(&record)?;
         let lost = logged.notices.iter().map(|(_, notice)| format!("\n  {notice}")).collect::<String>();
-        Ok(ImportedRun { summary: Some(format!("{words}, into {}{lost}", folder.display())), folder })
+        let summary = Some(format!("{words}, into {}{lost}", folder.display()));
+        Ok(ImportedRun { folder, summary, recognised: None })
     }
 }
 

@@ -65,6 +65,20 @@ pub fn is_allowed(allowed: &[String], ask: &str) -> bool {
     allowed.iter().any(|name| name == ask || ask == RESUME && name == PAUSE)
 }
 
+/// A typed value of an argument that only the program knows: a number or a switch if it can be parsed as one, otherwise
+/// text. One that is whole in quotes is the text between them, in which `""` stands for a quote.
+pub fn typed_value(typed: &str) -> Value {
+    let typed = typed.trim();
+    let quoted = typed.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    if let Some(text) = quoted.filter(|text| !text.replace("\"\"", "").contains('"')) {
+        return Value::Text(text.replace("\"\"", "\""));
+    }
+    match Value::parse(typed, false) {
+        Value::Float(number) if !number.is_finite() => Value::Text(typed.to_owned()),
+        value => value,
+    }
+}
+
 /// The arguments without those that have their usual value, which the program's own function may not take.
 pub fn without_defaults(ask: &str, args: &Args) -> Args {
     let knobs = if ask == SCALE_LR { vec![] } else { knobs_of(ask).unwrap_or_default() };
@@ -94,6 +108,15 @@ mod tests {
         let allowed = [PAUSE.to_owned()];
         assert!(is_allowed(&allowed, PAUSE) && is_allowed(&allowed, RESUME));
         assert!(!is_allowed(&allowed, SAVE) && !is_allowed(&[], RESUME));
+    }
+
+    #[test]
+    fn a_value_in_quotes_is_text() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        assert_eq!((typed_value(" 3 "), typed_value("\" 3 \"")), (Value::Int(3), text(" 3 ")));
+        assert_eq!((typed_value("nan"), typed_value("\"")), (text("nan"), text("\"")));
+        let several = "\"a\" and \"b\"";
+        assert_eq!((typed_value(several), typed_value("\"\"\"a\"\"\"")), (text(several), text("\"a\"")));
     }
 
     #[test]

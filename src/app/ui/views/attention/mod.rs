@@ -62,8 +62,9 @@ impl Attention {
         let Some(held) = self.maps.held.get(&h.label) else { return };
         let coarse = h.matrix.rows < sample.tokens.len();
         let token = |i: usize| position_label(if coarse { &[] } else { &sample.tokens }, 1, i);
+        let label = if cx.mirror.is_example { MapCells::rounded_label } else { MapCells::label };
         let describe =
-            |row: usize, col: usize| format!("{} attends to {}\n{}", token(row), token(col), held.label(row, col));
+            |row: usize, col: usize| format!("{} attends to {}\n{}", token(row), token(col), label(held, row, col));
         let marked = cx.selection.token.filter(|_| !coarse);
         let map = MapUi { marked, ..MapUi::attention("attention map", held, h.colours, &describe) };
         let clicked = map.show(ui, size, cx.theme, &mut self.maps.window).clicked.filter(|_| !coarse);

@@ -61,13 +61,18 @@ fn range_label(colours: Colours) -> String {
     }
 }
 
-fn weight_label(held: Option<&MapCells>, cell: Option<Cell>, is_difference: bool) -> String {
-    let Some((held, cell)) = held.zip(cell) else { return String::new() };
+/// The value of a map at a cell; `is_rounded` in a recorded example.
+fn weight_label(slot: &Slot<'_>, cell: Option<Cell>, is_rounded: bool) -> String {
+    let Some((held, cell)) = slot.held.zip(cell) else { return String::new() };
     if held.cells().rows != cell.positions {
         return "other text".to_owned();
     }
     let (value, label) = (held.value(cell.row, cell.col), held.label(cell.row, cell.col));
-    if is_difference && value.is_finite() && value > 0.0 { format!("+{label}") } else { label }
+    match slot.is_difference {
+        true if value.is_finite() && value > 0.0 => format!("+{label}"),
+        false if is_rounded => held.rounded_label(cell.row, cell.col),
+        _ => label,
+    }
 }
 
 impl SideBySide {
@@ -122,10 +127,10 @@ impl SideBySide {
     pub(super) fn maps_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, sheet: &Maps<'_, '_>, places: &[Rect]) {
         let (cell, is_fine) = (self.cell(cx, sheet), sheet.is_fine());
         let mut window = self.window;
-        let slots = self.slots(cx, sheet);
+        let (slots, is_rounded) = (self.slots(cx, sheet), cx.mirror.is_example);
         let describe = |row: usize, col: usize, positions: usize| {
             let cell = Cell { positions, row, col };
-            let line = |s: &Slot<'_>| format!("{}: {}", s.title, weight_label(s.held, Some(cell), s.is_difference));
+            let line = |s: &Slot<'_>| format!("{}: {}", s.title, weight_label(s, Some(cell), is_rounded));
             let lines: Vec<String> = slots.iter().map(line).collect();
             format!("{}\n{}", sheet.cell(cell), lines.join("\n"))
         };
@@ -137,7 +142,7 @@ impl SideBySide {
                 continue;
             };
             let positions = held.cells().rows;
-            let value = weight_label(Some(held), cell, slot.is_difference);
+            let value = weight_label(slot, cell, is_rounded);
             let short = if slot.is_difference { "difference".to_owned() } else { String::new() };
             let title = Title { text: slot.title.clone(), short, colour: slot.colour, value };
             let words = |row, col| describe(row, col, positions);
