@@ -37,7 +37,7 @@ pub use config::{Arguments, Config};
 pub use corpus::{Corpus, CorpusSpec, Position, Source, TokenizerSpec};
 pub use models::{Model, ModelSpec, Trainable};
 pub use nn::{AdamW, Batch, Device, Tap, fused::GradAccumulator, optimiser::AdamWSpec, set_threads};
-pub use probe::{Probe, ProbeContext};
+pub use probe::{Probe, ProbeInputs};
 pub use store::{Reader, Writer};
 pub use telemetry::{Command, Event, Measurement, Sink};
 pub use trainer::{DriveOptions, Outcome, Plan, drive, spawn};

@@ -54,10 +54,7 @@ impl Sparse {
         }
         keys.clear();
         keys.extend(u.iter().map(|v| ordered(*v)));
-        let least = match k < u.len() {
-            true => *keys.select_nth_unstable(u.len() - k).1,
-            false => 0,
-        };
+        let least = if k < u.len() { *keys.select_nth_unstable(u.len() - k).1 } else { 0 };
         let above = u.iter().filter(|v| ordered(**v) > least).count();
         let mut ties = k.min(u.len()) - above;
         for (unit, &value) in u.iter().enumerate() {

@@ -7,7 +7,7 @@ use orrery::{
     corpus::{self, Corpus},
     models::{ModelSpec, bdh::BdhSpec},
     nn::{Result, memory},
-    probe::{self, ProbeContext},
+    probe::{self, ProbeInputs},
     telemetry::Args,
 };
 
@@ -22,8 +22,9 @@ fn most_held(tokens: usize) -> Result<f64> {
     let mut model = ModelSpec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu)?;
     let text: String = (0..tokens).map(|i| char::from(b'a' + (i * i % 23) as u8)).collect();
     let args = Args::from([("text".to_owned(), Value::Text(text)), ("longest".to_owned(), Value::Int(tokens as i64))]);
-    let mut subject = ProbeContext::standalone(model.as_mut(), &corpus, &Device::Cpu, &args);
-    let (answer, most) = memory::peak_bytes(|| probe::find("reading").unwrap().ask(&mut subject));
+    let inputs = ProbeInputs::standalone(&corpus, &Device::Cpu);
+    let probe = probe::find("reading").unwrap();
+    let (answer, most) = memory::peak_bytes(|| (probe.ask)(model.as_mut(), &args, &inputs));
     let finding = answer?.remove(0);
     assert_eq!(finding.tokens.len(), tokens);
     Ok(most.expect("the allocator counts") as f64)

@@ -15,7 +15,7 @@ use orrery_lab::{
     models::{ModelSpec, Trainable, bdh::BdhSpec},
     nn::{Device, Result, Tap, Tensor, host},
     probe::{
-        Answer, ProbeContext, Progress,
+        Answer, ProbeInputs, Progress,
         concepts::{
             self, ConceptQuestion, ConceptSentence, ConceptVerdict, FoundSynapse, Noun, PRESETS, Scalar, SearchParams,
             SearchResult, SentenceOrigin, Strength,
@@ -252,8 +252,8 @@ fn a_planted_synapse_is_found() {
 fn ask_search(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, &str)]) -> Result<Vec<Answer>> {
     let value = |name: &str, text: &str| Value::parse(text, name != "random");
     let args: Args = args.iter().map(|(name, text)| ((*name).to_owned(), value(name, text))).collect();
-    let mut cx = ProbeContext { seed: 1, ..ProbeContext::standalone(model, corpus, &Device::Cpu, &args) };
-    find("concepts").unwrap().ask(&mut cx)
+    let inputs = ProbeInputs { seed: 1, ..ProbeInputs::standalone(corpus, &Device::Cpu) };
+    (find("concepts").unwrap().ask)(model, &args, &inputs)
 }
 
 #[test]

@@ -13,7 +13,7 @@ use orrery::{
         capabilities::{Recording, record},
     },
     nn::host,
-    probe::{self, ProbeContext},
+    probe::{self, ProbeInputs},
     telemetry::{
         Args, Measurement,
         measurements::{QueryKeyMaps, SynapseReading},
@@ -47,8 +47,8 @@ fn corpus(folder: &Path) -> Corpus {
 
 fn ask<M: Measurement>(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, Value)]) -> (M, Vec<String>) {
     let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-    let mut cx = ProbeContext::standalone(model, corpus, &Device::Cpu, &args);
-    let found = probe::find(M::PROBE).unwrap().ask(&mut cx).unwrap();
+    let inputs = ProbeInputs::standalone(corpus, &Device::Cpu);
+    let found = (probe::find(M::PROBE).unwrap().ask)(model, &args, &inputs).unwrap();
     (M::from_payload(&found[0].payload).unwrap().clone(), found[0].tokens.clone())
 }
 

@@ -12,7 +12,7 @@ use orrery::{
         graph_bdh::GraphBdhSpec,
     },
     nn::{Tap, host},
-    probe::{self, Answer, ProbeContext},
+    probe::{self, Answer, ProbeInputs},
     telemetry::{
         Args, Array, Measurement,
         measurements::{BdhDynamicsChecks, BdhDynamicsWeights},
@@ -32,7 +32,7 @@ fn small(position: Position) -> BdhSpec {
 fn ask(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, Value)]) -> Vec<Answer> {
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let probe = probe::find("bdh_dynamics").unwrap();
-    probe.ask(&mut ProbeContext::standalone(model, corpus, &Device::Cpu, &args)).unwrap()
+    (probe.ask)(model, &args, &ProbeInputs::standalone(corpus, &Device::Cpu)).unwrap()
 }
 
 fn typed(words: &str) -> (&'static str, Value) {

@@ -18,7 +18,7 @@ use orrery::{
         capabilities::{Recording, record},
     },
     nn::host,
-    probe::{self, ProbeContext, Progress},
+    probe::{self, ProbeInputs, Progress},
     telemetry::{Args, Measurement, measurements::TopContexts},
 };
 
@@ -63,8 +63,8 @@ fn args(more: &[(&str, Value)]) -> Args {
 }
 
 fn ask(model: &mut dyn Trainable, corpus: &Corpus, args: &Args) -> Result<TopContexts, String> {
-    let mut cx = ProbeContext::standalone(model, corpus, &Device::Cpu, args);
-    let found = probe::find("top_contexts").unwrap().ask(&mut cx).map_err(|e| e.to_string())?;
+    let inputs = ProbeInputs::standalone(corpus, &Device::Cpu);
+    let found = (probe::find("top_contexts").unwrap().ask)(model, args, &inputs).map_err(|e| e.to_string())?;
     TopContexts::from_payload(&found[0].payload).cloned().ok_or_else(|| "no answer".to_owned())
 }
 
@@ -210,9 +210,9 @@ fn the_context_search_can_be_cancelled_and_refuses_invalid_arguments() {
         told.set(told.get() + 1);
         cancelled.store(told.get() == 2, Ordering::Relaxed);
     };
-    let mut cx = ProbeContext::standalone(&mut model, &corpus, &Device::Cpu, &asked);
-    cx.progress = Progress::new(&report, &cancelled);
-    let error = probe::find("top_contexts").unwrap().ask(&mut cx).err().unwrap();
+    let progress = Progress::new(&report, &cancelled);
+    let inputs = ProbeInputs { progress, ..ProbeInputs::standalone(&corpus, &Device::Cpu) };
+    let error = (probe::find("top_contexts").unwrap().ask)(&mut model, &asked, &inputs).err().unwrap();
     assert!(error.to_string().contains("cancelled"), "{error}");
     assert_eq!(told.get(), 2, "nothing is read after it");
     let text = |t: &str| Value::Text(t.to_owned());

@@ -12,7 +12,7 @@ use orrery::{
         bdh::{BdhSpec, Position},
     },
     nn::{Tap, fused::linear_attention::decays, host},
-    probe::{self, Answer, ProbeContext},
+    probe::{self, Answer, ProbeInputs},
     telemetry::{
         Args, Measurement, Sample,
         measurements::{
@@ -51,8 +51,7 @@ impl Bench {
     fn ask(&mut self, id: &str, args: &[(&str, Value)]) -> candle_core::Result<Vec<Answer>> {
         let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
         let probe = probe::find(id).ok_or(candle_core::Error::Msg(format!("no probe {id}")))?;
-        let (model, corpus) = (self.model.as_mut(), &self.corpus);
-        probe.ask(&mut ProbeContext::standalone(model, corpus, &Device::Cpu, &args))
+        (probe.ask)(self.model.as_mut(), &args, &ProbeInputs::standalone(&self.corpus, &Device::Cpu))
     }
 
     /// G computed from its definition: the effect of y_i on x_j (or y_j), where j belongs to head j / N.

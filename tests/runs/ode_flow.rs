@@ -25,7 +25,7 @@ use orrery::{
     },
     nn::{AdamW, Batch, Device, IGNORE, Tap, Tensor, fused::GradAccumulator, host, optimiser::AdamWSpec},
     ode::Gradient,
-    probe::{self, Answer, ProbeContext},
+    probe::{self, Answer, ProbeInputs},
     telemetry::{
         Args, Measurement, channels,
         measurements::{
@@ -172,8 +172,8 @@ fn ask<M: Measurement>(on: &mut Trained, args: &[(&str, Value)]) -> Result<M, St
 
 fn finding(on: &mut Trained, probe: &str, args: &[(&str, Value)]) -> Result<Answer, String> {
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
-    let mut subject = ProbeContext { seed: 7, ..ProbeContext::standalone(on.0.as_mut(), &on.1, &Device::Cpu, &args) };
-    let found = probe::find(probe).unwrap().ask(&mut subject).map_err(|e| e.to_string())?;
+    let inputs = ProbeInputs { seed: 7, ..ProbeInputs::standalone(&on.1, &Device::Cpu) };
+    let found = (probe::find(probe).unwrap().ask)(on.0.as_mut(), &args, &inputs).map_err(|e| e.to_string())?;
     assert_eq!(found.len(), 1);
     Ok(found.into_iter().next().unwrap())
 }

@@ -12,7 +12,7 @@ use orrery::{
         fast_slow::{Approach, FastSlowSpec},
     },
     nn::{Tap, host},
-    probe::{self, Answer, ProbeContext},
+    probe::{self, Answer, ProbeInputs},
     telemetry::{
         Args, Measurement, Payload,
         measurements::{
@@ -54,8 +54,8 @@ impl Bench {
         let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
         let probe = probe::find(id).ok_or(candle_core::Error::Msg(format!("no probe {id}")))?;
         let before = self.logits()?;
-        let (model, corpus) = (self.model.as_mut(), &self.corpus);
-        let answer = probe.ask(&mut ProbeContext::standalone(model, corpus, &Device::Cpu, &args));
+        let inputs = ProbeInputs::standalone(&self.corpus, &Device::Cpu);
+        let answer = (probe.ask)(self.model.as_mut(), &args, &inputs);
         assert_eq!(self.logits()?, before, "{id} leaves the model as it found it");
         let mut findings = answer?;
         assert_eq!(findings.len(), 1);

@@ -10,7 +10,7 @@ use orrery::{
         FamilySpec, ModelSpec,
         coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
     },
-    probe::{self, ProbeContext},
+    probe::{self, ProbeInputs},
     telemetry::{
         Args, Measurement,
         measurements::{IntegrationScheme, QueryKeyEvolution, QueryKeyPaths},
@@ -26,8 +26,8 @@ fn ask_paths(spec: CoupledQkSpec, args: &[(&str, Value)]) -> (QueryKeyPaths, Vec
         ModelSpec::CoupledQk(CoupledQkSpec { positions: 96, ..spec }).build(corpus.vocab(), 3, &Device::Cpu).unwrap();
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let probe = probe::find("query_key_paths").unwrap();
-    let mut cx = ProbeContext::standalone(model.as_mut(), &corpus, &Device::Cpu, &args);
-    let finding = probe.ask(&mut cx).unwrap().remove(0);
+    let inputs = ProbeInputs::standalone(&corpus, &Device::Cpu);
+    let finding = (probe.ask)(model.as_mut(), &args, &inputs).unwrap().remove(0);
     (QueryKeyPaths::from_payload(&finding.payload).unwrap().clone(), finding.tokens)
 }
 

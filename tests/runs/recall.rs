@@ -7,7 +7,7 @@ use orrery::{
     corpus::{self, Corpus, Position, Source, TokenizerSpec, Windows},
     models::{ModelSpec, dense::DenseSpec},
     nn::Device,
-    probe::{self, ProbeContext},
+    probe::{self, ProbeInputs},
     telemetry::{Args, Measurement, measurements::PairAttention},
 };
 
@@ -102,7 +102,7 @@ fn attention_to_pairs_is_measured_by_layer_and_head() -> Result<(), Box<dyn std:
     )?;
     let probe = probe::find("pair_attention").ok_or("no such probe")?;
     let args = Args::from([("window".to_owned(), Value::Int(64)), ("examples".to_owned(), Value::Int(6))]);
-    let mut findings = probe.ask(&mut ProbeContext::standalone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
+    let mut findings = (probe.ask)(model.as_mut(), &args, &ProbeInputs::standalone(&corpus, &Device::Cpu))?;
     let finding = findings.pop().ok_or("no answer")?;
     assert_eq!(finding.about, "48 questions of 6 held-out examples");
     let found = PairAttention::from_payload(&finding.payload).ok_or("another measurement")?;
@@ -114,7 +114,7 @@ fn attention_to_pairs_is_measured_by_layer_and_head() -> Result<(), Box<dyn std:
         assert!(all.clone().count() > 0 && all.into_iter().all(|w| *w > 0.0 && *w < 4.0 * layer.uniform), "{layer:?}");
     }
     let prose = open("harbour", TokenizerSpec::Byte { vocab: 320 });
-    let nothing = probe.ask(&mut ProbeContext::standalone(model.as_mut(), &prose, &Device::Cpu, &args))?;
+    let nothing = (probe.ask)(model.as_mut(), &args, &ProbeInputs::standalone(&prose, &Device::Cpu))?;
     assert!(nothing.is_empty(), "prose asks nothing");
     Ok(())
 }

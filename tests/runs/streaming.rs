@@ -15,7 +15,7 @@ use orrery::{
         gpt::{AlibiGptSpec, Gpt},
         spen::{Predictor, Spen, SpenSpec},
     },
-    probe::{self, ProbeContext, Progress},
+    probe::{self, ProbeInputs, Progress},
     telemetry::{
         Args, Measurement,
         measurements::{Adaptation, FastWeights, Uncertainty, WarmUp},
@@ -48,7 +48,7 @@ fn args(all: &[(&str, f64)]) -> Args {
 fn ask<M: Measurement>(model: &mut dyn Trainable, corpus: &Corpus, args: &Args) -> candle_core::Result<M> {
     let probe = probe::find(M::PROBE).ok_or(candle_core::Error::Msg("no probe".into()))?;
     assert!(probe.is_slow);
-    let found = probe.ask(&mut ProbeContext::standalone(model, corpus, &Device::Cpu, args))?;
+    let found = (probe.ask)(model, args, &ProbeInputs::standalone(corpus, &Device::Cpu))?;
     let found = found.first().and_then(|f| M::from_payload(&f.payload)).cloned();
     found.ok_or(candle_core::Error::Msg("no answer".into()))
 }
@@ -109,10 +109,9 @@ fn a_sweep_ends_when_nobody_wants_it() -> Outcome {
         }
     };
     let mut model = model(&corpus, Predictor::Static)?;
-    let args = Args::new();
-    let mut cx = ProbeContext::standalone(&mut model, &corpus, &Device::Cpu, &args);
-    cx.progress = Progress::new(&report, &cancelled);
-    let ended = probe::find("fast_weights").ok_or("no probe")?.ask(&mut cx);
+    let progress = Progress::new(&report, &cancelled);
+    let inputs = ProbeInputs { progress, ..ProbeInputs::standalone(&corpus, &Device::Cpu) };
+    let ended = (probe::find("fast_weights").ok_or("no probe")?.ask)(&mut model, &Args::new(), &inputs);
     assert!(ended.is_err_and(|e| e.to_string().contains("cancelled")));
     assert_eq!(reports.load(Ordering::Relaxed), 6);
     Ok(())

@@ -96,7 +96,7 @@ fn presets_views_and_probes_named_on_the_page_exist() {
     let mut known: BTreeSet<&str> = [presets, views, probes].into_iter().flatten().collect();
     known.extend(LABS.iter().flat_map(|lab| lab.headlines).map(|headline| headline.id));
     known.extend(LABS.iter().flat_map(|lab| names_of(&(lab.knobs)())).chain(LABS.iter().map(|lab| lab.id)));
-    known.extend(PROBES.iter().flat_map(|probe| names_of(&probe.knobs())));
+    known.extend(PROBES.iter().flat_map(|probe| names_of(&(probe.knobs)())));
     let is_known = |word: &str| known.contains(word) || word.parse::<f64>().is_ok();
     let is_file = |word: &str| word.contains('/') && root().join(word).exists();
     for word in page.lines().flat_map(|line| line.split('`').skip(1).step_by(2)) {

@@ -475,7 +475,7 @@ fn a_sweep_that_is_refused_says_why_and_waits_for_nothing() {
     harness.step();
     harness.get_by_label("measuring the first piece");
     let text = "the field gave no finite value".to_owned();
-    let request = harness.state().questions.last_number();
+    let request = harness.state().questions.last_request;
     harness.state_mut().mirror.apply(Event::Question { request, state: QuestionState::Refused(text.clone()) });
     harness.step();
     harness.step();

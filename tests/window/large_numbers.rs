@@ -262,7 +262,7 @@ fn numbers_without_room_are_in_a_list_that_opens() {
 /// The second run of a page whose first run was pinned.
 fn after_pinned() -> Mirror {
     let mut first = gated();
-    assert!(first.pin() && first.is_pinned());
+    assert!(first.pin() && first.is_pinned);
     let mut second = begun_run(8);
     second.follow_pinned(&mut first);
     scalar(&mut second, 0, 10, channels::GATE, 0.125);

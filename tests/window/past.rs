@@ -89,9 +89,9 @@ fn settled(page: &mut Page, ctx: &Context, now: &mut f64) -> Words {
 /// has loaded; nothing else that was drawn there is remembered.
 fn fresh(page: &mut Page, fonts: &Context, now: &mut f64) -> Words {
     let views = std::mem::take(&mut page.tiling.views);
-    let numbers = page.questions.last_number();
+    let numbers = page.questions.last_request;
     page.questions = Questions::default();
-    while page.questions.last_number() < numbers {
+    while page.questions.last_request < numbers {
         page.questions.next_number();
     }
     fonts.memory_mut(|memory| *memory = Memory::default());

@@ -10,7 +10,7 @@ use orrery::{
     labs::{self, merging::MergingSettings},
     models::{ModelSpec, Trainable},
     nn::{Tap, Tensor, host},
-    probe::{self, Answer, ProbeContext},
+    probe::{self, Answer, ProbeInputs},
     telemetry::{
         Args, Command, Measurement, Synapse, channels,
         measurements::{Activity, FiringShare, LayerActivity, Surprise, SynapseReading},
@@ -98,9 +98,8 @@ fn ask(id: &str, args: &[(&str, Value)]) -> candle_core::Result<(Answer, Vec<u32
     let mut model = plan.variants[0].model.build(corpus.vocab(), 3, &Device::Cpu)?;
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let ids = args.get("text").map(|t| corpus.encode(&t.to_string())).unwrap_or_default();
-    let mut subject =
-        ProbeContext { seed: 7, ..ProbeContext::standalone(model.as_mut(), &corpus, &Device::Cpu, &args) };
-    let finding = probe::find(id).unwrap().ask(&mut subject)?.remove(0);
+    let inputs = ProbeInputs { seed: 7, ..ProbeInputs::standalone(&corpus, &Device::Cpu) };
+    let finding = (probe::find(id).unwrap().ask)(model.as_mut(), &args, &inputs)?.remove(0);
     Ok((finding, ids, model))
 }
 

@@ -21,7 +21,7 @@ use egui_kittest::{
 };
 use egui_tiles::TileId;
 use orrery::{
-    config::{Config, ConfigError, FileKind, Knob, SettingKey, Value},
+    config::{Applies, Config, ConfigError, FileKind, Knob, Range, SettingKey, Value},
     labs::{LABS, Lab, Pane, Preset},
     telemetry::{
         Channel, Command, Event, Inbox, Level, Question, QuestionState, RunHandle, RunInfo, RunState, StepStats,
@@ -53,17 +53,20 @@ const CHECKPOINT: &SettingKey<String> = &SettingKey::new("model.checkpoint");
 const FILE: &SettingKey<String> = &SettingKey::new("corpus.file");
 
 fn knobs() -> Vec<Knob> {
+    let file = |key, label, kind| Knob::new(key, label, Range::File(kind), Value::Text(String::new()));
+    let (rates, sources) = (Range::Float { min: 1e-6, max: 1.0, log: true }, Range::Choice(vec!["mixture", "facts"]));
     vec![
-        Knob::float("train.lr", "Learning rate", 1e-3, 1e-6, 1.0)
-            .log()
-            .live()
-            .symbol("η")
-            .tip("How far. And how fast."),
-        Knob::int("model.width", "Width", 64, 8, 512).unit("channels"),
-        Knob::switch("model.frozen", "Frozen", false),
-        Knob::choice("corpus.source", "Corpus", "mixture", &["mixture", "facts"]),
-        Knob::file("model.checkpoint", "Checkpoint", FileKind::Checkpoint),
-        Knob::file("corpus.file", "Text file", FileKind::Text),
+        Knob {
+            applies: Applies::Live,
+            symbol: "η",
+            tip: "How far. And how fast.",
+            ..Knob::new("train.lr", "Learning rate", rates, Value::Float(1e-3))
+        },
+        Knob { unit: "channels", ..Knob::new("model.width", "Width", Range::Int { min: 8, max: 512 }, Value::Int(64)) },
+        Knob::new("model.frozen", "Frozen", Range::Switch, Value::Switch(false)),
+        Knob::new("corpus.source", "Corpus", sources, Value::Text("mixture".into())),
+        file("model.checkpoint", "Checkpoint", FileKind::Checkpoint),
+        file("corpus.file", "Text file", FileKind::Text),
     ]
 }
 
@@ -645,7 +648,7 @@ fn a_pinned_run_is_named_until_it_is_unpinned() {
     d.click("Menu");
     d.harness.get_by_label_contains("Pin this run").click();
     d.steps(3);
-    assert!(d.page().mirror().unwrap().is_pinned());
+    assert!(d.page().mirror().unwrap().is_pinned);
     d.press(Key::R);
     d.until("another run", |d| d.page().mirror().unwrap().pinned().is_some());
     d.steps(2);

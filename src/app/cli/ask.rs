@@ -102,7 +102,7 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
         "--matrices is only for the runs of other programs: the models of this one have matrices of their own"
     );
     let probe = find(id)?;
-    let question = arguments(probe.id, &probe.knobs(), &args.set)?;
+    let question = arguments(probe.id, &(probe.knobs)(), &args.set)?;
     let mut asked = OpenedRun::open(what, args)?;
     let samples = asked.ask(probe, &question, args.variant.as_deref())?;
     match (&args.view, &args.out) {
@@ -136,7 +136,7 @@ pub fn answers_by_variant<'v>(
 fn typed(id: &str, question: &Args) -> Result<(&'static ProbeEntry, Args), Failure> {
     let probe = find(id)?;
     let set: Vec<String> = question.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    Ok((probe, arguments(probe.id, &probe.knobs(), &set)?))
+    Ok((probe, arguments(probe.id, &(probe.knobs)(), &set)?))
 }
 
 /// Finds the probe of this name, Orrery's own or the protocol's, so that runs of this program and of others are asked
@@ -179,7 +179,7 @@ fn list(of: Option<&str>) -> Result<(), Failure> {
         let width = PROBES.iter().map(|probe| probe.id.len()).max().unwrap_or_default();
         return PROBES.iter().try_for_each(|probe| print_line!("{:<width$}  {}", probe.id, probe.about));
     };
-    let knobs = asks::knobs_of(asks::protocol_name(id)).map_or_else(|| find(id).map(ProbeEntry::knobs), Ok)?;
+    let knobs = asks::knobs_of(asks::protocol_name(id)).map_or_else(|| find(id).map(|probe| (probe.knobs)()), Ok)?;
     knobs.iter().try_for_each(|k| {
         let default = match k.default.to_string() {
             text if text.is_empty() => "chosen by the probe".to_owned(),
@@ -264,7 +264,7 @@ impl OpenedRun {
         }
         let mut samples = vec![];
         for (i, _) in ids.iter().enumerate().filter(|(_, id)| variant.is_none_or(|wanted| *id == wanted)) {
-            if let Some(needed) = probe.missing(self.run.variants[i].model.as_mut(), question) {
+            if let Some(needed) = (probe.missing)(self.run.variants[i].model.as_mut(), question) {
                 return Err(usage!("`{}` is asked about nothing: {needed}", probe.id));
             }
             let answered = self.run.ask(i, probe.id, question).map_err(|e| match e {

@@ -67,7 +67,7 @@ fn steps_inside(paths: &[PathBuf]) -> Option<(&'static str, Vec<u64>)> {
 }
 
 /// The checkpoints of a folder by step, which is read inside the files if all of them hold it, else from names.
-pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
+fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
     let paths: Vec<PathBuf> = checkpoints(folder).take(MAX_CHECKPOINTS + 1).collect();
     let named_step = |path: &PathBuf| {
         step_of(path).ok_or_else(|| {

@@ -18,26 +18,22 @@ pub fn check(file: &ChosenFile, settings: &Config) -> Result<CheckedFile, String
             // another setting says whether the numbers are rates or probabilities, so both are tried
             let rates = read_matrix(path, MatrixKind::Rates);
             let matrix = rates.or_else(|e| read_matrix(path, MatrixKind::Transitions).map_err(|_| e));
-            checked.states = Some(matrix.map_err(error_text)?.len());
+            checked.states = Some(matrix.map_err(|e| e.to_string())?.len());
         }
-        FileKind::Sentences => LabelledLines::read(path).map(drop).map_err(error_text)?,
+        FileKind::Sentences => LabelledLines::read(path).map(drop).map_err(|e| e.to_string())?,
         FileKind::Tokenizer => open_tokenizer(TokenizerSpec::HuggingFace(path.to_owned()))?,
         FileKind::Vocabulary => open_tokenizer(TokenizerSpec::Characters(path.to_owned()))?,
         FileKind::Text | FileKind::TextFolder | FileKind::Treebank => check_text(file, settings)?,
         FileKind::Checkpoint => {
             let weights = Some(path.to_owned());
-            BdhSpec { weights, ..BdhSpec::default() }.check_files().map_err(error_text)?;
+            BdhSpec { weights, ..BdhSpec::default() }.check_files().map_err(|e| e.to_string())?;
         }
     }
     Ok(checked)
 }
 
-fn error_text(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
 fn open_tokenizer(spec: TokenizerSpec) -> Result<(), String> {
-    TextTokenizer::open(&spec, "").map(drop).map_err(error_text)
+    TextTokenizer::open(&spec, "").map(drop).map_err(|e| e.to_string())
 }
 
 /// Checks the texts that a run of the settings would read of the file; where it reads none, the file as bytes.
@@ -46,7 +42,7 @@ fn check_text(file: &ChosenFile, settings: &Config) -> Result<(), String> {
     let mut texts = match texts_with(file, settings) {
         Ok(texts) => texts,
         // settings that are refused without the file as well are no fault of it
-        Err(e) if plan(file.lab, settings).is_ok() => return Err(error_text(e)),
+        Err(e) if plan(file.lab, settings).is_ok() => return Err(e.to_string()),
         Err(_) => vec![],
     };
     if texts.is_empty() {
@@ -57,7 +53,7 @@ fn check_text(file: &ChosenFile, settings: &Config) -> Result<(), String> {
         };
         texts = vec![CorpusSpec::new(source, TokenizerSpec::Byte { vocab: BYTES })];
     }
-    texts.iter().try_for_each(CorpusSpec::check_file).map_err(error_text)
+    texts.iter().try_for_each(CorpusSpec::check_file).map_err(|e| e.to_string())
 }
 
 /// The texts that a run with these settings would read from the file.

@@ -118,10 +118,7 @@ impl Follower {
                 Event::Started(info) | Event::Described(info) => self.info = info,
                 Event::Step(stats) => {
                     self.step = self.step.max(stats.step);
-                    match is_past {
-                        true => _ = newest.insert(stats.variant, stats),
-                        false => self.print(&stats)?,
-                    }
+                    if is_past { _ = newest.insert(stats.variant, stats) } else { self.print(&stats)? }
                 }
                 Event::State(RunState::Running | RunState::Paused) => end = None,
                 Event::State(state) => end = Some(state),

@@ -57,13 +57,15 @@ pub struct Figure<'a> {
     pub pixels_per_point: f32,
     /// The questions of the page that shows the view; `None` for a recorded run, which belongs to no page.
     pub questions: Option<&'a Questions>,
+    /// Takes the place of the subtitle if the answer on display belongs to an earlier question.
+    pub note: Option<&'a str>,
 }
 
 impl<'a> Figure<'a> {
     /// A view of the run's last step, in the usual size; `config` are the run's settings, `knobs` those of its lab.
     pub fn new(view: &'a str, mirror: &'a Mirror, config: &'a Config, knobs: &'a [Knob], theme: &'a Theme) -> Self {
         let (step, size, pixels_per_point) = (mirror.step, [960.0, 600.0], 2.0);
-        Self { view, run: "", mirror, step, config, knobs, theme, size, pixels_per_point, questions: None }
+        Self { view, run: "", mirror, step, config, knobs, theme, size, pixels_per_point, questions: None, note: None }
     }
 }
 
@@ -142,40 +144,6 @@ pub fn png(
     let prepare = |ctx: &egui::Context| theme::apply(theme, true, ctx);
     let image = offscreen.draw(sheet, prepare, ui).map_err(|e| e.to_string())?;
     image.png().map_err(|e| e.to_string())
-}
-
-/// A view with a note in place of its subtitle, used if the answer on display belongs to an earlier question.
-pub struct ViewWithNote<'a> {
-    pub view: &'a mut dyn View,
-    pub note: Option<&'a str>,
-}
-
-impl View for ViewWithNote<'_> {
-    fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        self.view.needs(cx);
-    }
-
-    fn ui(&mut self, ui: &mut egui::Ui, cx: &mut ViewCx<'_>) {
-        self.view.ui(ui, cx);
-    }
-
-    fn title(&self, mirror: &Mirror) -> Option<String> {
-        self.view.title(mirror)
-    }
-
-    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        self.note.map_or_else(|| self.view.subtitle(cx), |note| note.replace('\n', " "))
-    }
-
-    /// Writes the view's numbers as CSV; the note of the figure, if it has one, is the first line.
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let table = self.view.csv(cx)?;
-        Some(self.note.map_or_else(|| table.clone(), |note| format!("# {}\n{table}", note.replace('\n', " "))))
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.view.svg(cx)
-    }
 }
 
 impl Figure<'_> {
@@ -335,9 +303,10 @@ impl Figure<'_> {
         view.title(self.mirror).unwrap_or_else(of_entry)
     }
 
-    /// The run's name and the view's subtitle in one line ([`caption`]).
+    /// The run's name and the note, or else the view's subtitle, in one line ([`caption`]).
     fn caption(&self, view: &dyn View, selection: &mut Selection, fits: impl Fn(&str) -> bool) -> String {
-        caption(self.run, &self.with_cx(selection, |cx| view.subtitle(cx)), fits)
+        let subtitle = || self.with_cx(selection, |cx| view.subtitle(cx));
+        caption(self.run, &self.note.map_or_else(subtitle, |note| note.replace('\n', " ")), fits)
     }
 
     /// A context in which asking and setting lead nowhere.

@@ -318,11 +318,9 @@ fn last_value(check: &Check, mirror: &Mirror) -> Option<FoundValue> {
 
 /// The values from one step to another; for sparse measurements, also the last value before.
 fn values(check: &Check, mirror: &Mirror, from: u64, to: u64) -> Vec<FoundValue> {
-    let variant = |id: &Option<String>| match id {
-        Some(id) => mirror.variants().iter().position(|v| v.id == *id),
-        None => Some(0),
-    };
-    let (channel, Some(v)) = (check.channel.as_str(), variant(&check.variant)) else { return vec![] };
+    let position = |id: &String| mirror.variants().iter().position(|v| v.id == *id);
+    let Some(v) = check.variant.as_ref().map_or(Some(0), position) else { return vec![] };
+    let channel = check.channel.as_str();
     if let Some(entry) = &check.entry {
         let mut scheduled = mirror.samples(v, channel).iter().filter(|s| s.step <= to);
         let of = |s: &Sample| {
@@ -340,7 +338,7 @@ fn values(check: &Check, mirror: &Mirror, from: u64, to: u64) -> Vec<FoundValue>
     }
     let Some(curve) = mirror.curve(v, channel) else { return vec![] };
     let from = curve.point_at(from).map_or(from, |(step, _)| step);
-    let minus = check.minus.as_ref().and_then(|_| mirror.curve(variant(&check.minus)?, channel));
+    let minus = check.minus.as_ref().and_then(|id| mirror.curve(position(id)?, channel));
     let point = |(step, value): (u64, f64)| {
         let other = match (&check.minus, minus) {
             (Some(_), curve) => curve?.value_at(step)?,

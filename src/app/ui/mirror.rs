@@ -13,7 +13,7 @@ pub use super::curve::Curve;
 use super::{identity::RunNumber, pinned::PinnedRun};
 
 /// The state of a run as its events so far describe it.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Mirror {
     /// Differs from run to run, so that a view knows whose data it keeps.
     pub run: RunNumber,
@@ -53,7 +53,7 @@ pub struct Mirror {
     /// An earlier run whose curves stay visible.
     pinned: Option<PinnedRun>,
     /// The curves of this run stay visible behind those of later runs.
-    is_pinned: bool,
+    pub is_pinned: bool,
     /// The channels whose measurements were read; `None` where nobody wants to know.
     reads: Option<Mutex<BTreeSet<Channel>>>,
 }
@@ -234,11 +234,6 @@ impl Mirror {
     pub fn pinned(&self) -> Option<&PinnedRun> {
         let folder = self.info.as_ref().and_then(|info| info.folder.as_ref());
         self.pinned.as_ref().filter(|pinned| folder.is_none() || pinned.info.folder.as_ref() != folder)
-    }
-
-    /// True if this run stays visible behind those that follow it.
-    pub fn is_pinned(&self) -> bool {
-        self.is_pinned
     }
 
     /// Keeps this run visible behind those that follow it, in place of one pinned before. False without a curve.

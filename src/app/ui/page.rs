@@ -204,13 +204,8 @@ impl Page {
         self.begin(host, ctx, left_run::note_left_run);
     }
 
-    /// Makes a run like [`Page::launch`], because the history makes it again.
-    pub fn relaunch(&mut self, host: &mut dyn Host, ctx: &Context) {
-        self.begin(host, ctx, |_| {});
-    }
-
-    /// `leave` is called before the present run is closed.
-    fn begin(&mut self, host: &mut dyn Host, ctx: &Context, leave: fn(&mut Self)) {
+    /// Makes a run like [`Page::launch`]; `leave` is called before the present run is closed.
+    pub fn begin(&mut self, host: &mut dyn Host, ctx: &Context, leave: fn(&mut Self)) {
         self.dirty_since = None;
         if let Err(e) = (self.lab.plan)(&self.config) {
             show_config_error(self, &e);

@@ -58,10 +58,14 @@ pub fn run_name(info: &RunInfo) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
+    use crate::config::{Config, Range, Value};
+
+    fn rate_knob() -> Knob {
+        Knob::new("train.lr", "Learning rate", Range::Float { min: 1e-6, max: 1.0, log: false }, Value::Float(1e-3))
+    }
 
     fn info(preset: &str, seed: u64, rate: &str) -> RunInfo {
-        let knobs = [Knob::float("train.lr", "Learning rate", 1e-3, 1e-6, 1.0)];
+        let knobs = [rate_knob()];
         let mut config = Config::defaults("fast_slow", &knobs);
         config.set_text(&knobs, "train.lr", rate).unwrap();
         (config.preset, config.seed) = (preset.into(), seed);
@@ -76,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_settings_that_differ_are_named() {
-        let knobs = [Knob::float("train.lr", "Learning rate", 1e-3, 1e-6, 1.0)];
+        let knobs = [rate_knob()];
         let pinned = PinnedRun::new(RunNumber::default(), Arc::new(info("fast_slow", 7, "0.25")), HashMap::new());
         assert!(pinned.differences(&info("fast_slow", 7, "0.25"), &knobs).is_empty());
         let lines = pinned.differences(&info("fast_slow", 8, "0.5"), &knobs);

@@ -68,20 +68,20 @@ pub struct Questions {
     run: RunNumber,
     last: HashMap<Key, LastQuestion>,
     /// The number last given to any question; 0 before the first.
-    last_request: u64,
+    pub last_request: u64,
     /// Since when a question has been seen without an answer, seconds of the window's clock.
     open: HashMap<u64, f64>,
     /// The questions on which the view being drawn depends.
-    touched: Vec<Key>,
+    pub touched: Vec<Key>,
     /// The arguments of the newest questions, by their numbers.
     args: BTreeMap<u64, Args>,
     /// The arguments that the controls of the views show, asked or not: the initial and the current ones.
     controls: HashMap<Key, [Args; 2]>,
     schedule: Vec<ProbeSchedule>,
     /// The window's clock, seconds.
-    now: f64,
+    pub now: f64,
     /// The reason why the view being drawn shows the answer to another question than its controls do.
-    outdated: Option<String>,
+    pub outdated: Option<String>,
     /// Questions are registered here, but none is sent.
     is_unasked: bool,
 }
@@ -172,10 +172,6 @@ impl Questions {
         self.last.remove(&key);
     }
 
-    pub fn set_clock(&mut self, now: f64) {
-        self.now = now;
-    }
-
     /// Seconds for which the question last put, with those that it replaced, has been without an answer.
     pub fn waiting_time(&self, key: Key) -> f64 {
         self.last.get(&key).map_or(0.0, |p| (self.now - p.since).max(0.0))
@@ -218,10 +214,6 @@ impl Questions {
         self.outdated.get_or_insert(words);
     }
 
-    pub fn take_outdated(&mut self) -> Option<String> {
-        self.outdated.take()
-    }
-
     pub fn request(&self, key: Key) -> Option<u64> {
         self.last.get(&key).map(|p| p.request)
     }
@@ -261,26 +253,11 @@ impl Questions {
         self.last_request
     }
 
-    /// The number last given to any question; 0 before the first.
-    pub fn last_number(&self) -> u64 {
-        self.last_request
-    }
-
     /// Marks the question as one on which the view being drawn depends.
     pub fn touch(&mut self, key: Key) {
         if !self.touched.contains(&key) {
             self.touched.push(key);
         }
-    }
-
-    /// True if the view being drawn depends on this question.
-    pub fn is_touched(&self, key: Key) -> bool {
-        self.touched.contains(&key)
-    }
-
-    /// The questions that were touched since the last call.
-    pub fn take_touched(&mut self) -> Vec<Key> {
-        std::mem::take(&mut self.touched)
     }
 
     /// Those of these questions that have been asked but not answered, the oldest first; `now`: the window's clock.

@@ -260,13 +260,19 @@ fn fit_config(mut base: Config, knobs: &[Knob], saved: &Config) -> (Config, Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{Range, Value};
+
+    /// A setting that no lab has, of a number between 0 and 1.
+    fn number_knob(key: &'static str) -> Knob {
+        Knob::new(key, "Gone", Range::Float { min: 0.0, max: 1.0, log: false }, Value::Float(0.25))
+    }
 
     #[test]
     fn a_recorded_setting_that_is_gone_is_named() {
         let lab = &crate::labs::LABS[0];
         let known = (lab.knobs)();
         let mut knobs = known.clone();
-        knobs.push(Knob::float("model.gone", "Gone", 0.25, 0.0, 1.0));
+        knobs.push(number_knob("model.gone"));
         let mut recorded = Config::defaults(lab.id, &knobs);
         recorded.preset = "of then".into();
         recorded.set_text(&knobs, "train.steps", "17").unwrap();
@@ -320,7 +326,7 @@ mod tests {
     #[test]
     fn a_session_comes_back_and_a_damaged_one_is_forgotten() {
         let mut storage = Memory::default();
-        let knobs = [Knob::float("a.b", "B", 0.25, 0.0, 1.0)];
+        let knobs = [number_knob("a.b")];
         let mut session =
             Session { dark: false, zoom: 1.3, all_settings: true, lab: Some("x".into()), ..Session::default() };
         let config = Some(Config::defaults("x", &knobs));

@@ -34,11 +34,12 @@ fn change_label(knobs: &[Knob], key: &str, value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::Event;
+    use crate::{config::Range, telemetry::Event};
 
     #[test]
     fn a_drag_is_one_event_under_its_controls_name() {
-        let knobs = [Knob::float("train.lr", "Learning rate", 1e-3, 1e-6, 1.0).live()];
+        let range = Range::Float { min: 1e-6, max: 1.0, log: false };
+        let knobs = [Knob::new("train.lr", "Learning rate", range, Value::Float(1e-3))];
         let mut mirror = Mirror::default();
         for (step, value) in [(300, 0.1), (302, 0.2), (304, 0.5), (700, 0.25)] {
             mirror.apply(Event::Changed { step, key: "train.lr".into(), value: Value::Float(value) });

@@ -19,8 +19,6 @@ pub struct Tableau {
     pub id: &'static str,
     /// Its name on screen.
     pub name: &'static str,
-    /// A description in one line.
-    pub description: &'static str,
     /// Global order of y1, and p of the step control: the error of a smooth solve falls as h^p.
     pub order: u32,
     /// c_i of Butcher's table for i >= 1: times of the stages as shares of the step; the first stage is at 0.
@@ -48,11 +46,10 @@ impl Method {
         Self::RK4,
     ];
 
-    /// The estimate is against Shampine's weights, as in torchdiffeq.
+    /// Dormand and Prince 1980; the estimate is against Shampine's weights, as in torchdiffeq.
     pub const DOPRI5: Self = Self(&Tableau {
         id: "dopri5",
         name: "dopri5",
-        description: "Dormand and Prince (1980), with an estimate of order 4",
         order: 5,
         nodes: &[0.2, 0.3, 0.8, 8.0 / 9.0, 1.0, 1.0],
         rows: &[
@@ -88,7 +85,6 @@ impl Method {
     pub const TSIT5: Self = Self(&Tableau {
         id: "tsit5",
         name: "tsit5",
-        description: "Tsitouras (2011), with an estimate of order 4",
         order: 5,
         nodes: &[0.161, 0.327, 0.9, 0.980_025_540_904_509_7, 1.0, 1.0],
         rows: &[
@@ -126,11 +122,10 @@ impl Method {
         ],
     });
 
-    /// The method of Bogacki and Shampine, of order 3 with an estimate of order 2.
+    /// The method of Bogacki and Shampine 1989, of order 3 with an estimate of order 2.
     pub const BOSH3: Self = Self(&Tableau {
         id: "bosh3",
         name: "bosh3",
-        description: "Bogacki and Shampine (1989), with an estimate of order 2",
         order: 3,
         nodes: &[0.5, 0.75, 1.0],
         rows: &[&[0.5], &[0.0, 0.75], &[2.0 / 9.0, 1.0 / 3.0, 4.0 / 9.0]],
@@ -143,7 +138,6 @@ impl Method {
     pub const ADAPTIVE_HEUN: Self = Self(&Tableau {
         id: "adaptive_heun",
         name: "adaptive Heun",
-        description: "Heun's method, with Euler's result as the estimate",
         order: 2,
         nodes: &[1.0],
         rows: &[&[1.0]],
@@ -156,7 +150,6 @@ impl Method {
     pub const EULER: Self = Self(&Tableau {
         id: "euler",
         name: "Euler",
-        description: "one slope a step",
         order: 1,
         nodes: &[],
         rows: &[],
@@ -169,7 +162,6 @@ impl Method {
     pub const MIDPOINT: Self = Self(&Tableau {
         id: "midpoint",
         name: "midpoint",
-        description: "the slope in the middle of the step",
         order: 2,
         nodes: &[0.5],
         rows: &[&[0.5]],
@@ -182,7 +174,6 @@ impl Method {
     pub const HEUN2: Self = Self(&Tableau {
         id: "heun2",
         name: "Heun",
-        description: "the mean of the slopes at both ends",
         order: 2,
         nodes: &[1.0],
         rows: &[&[1.0]],
@@ -191,11 +182,10 @@ impl Method {
         mid: &[],
     });
 
-    /// Kutta's 3/8 rule, of order 4, with fixed steps.
+    /// Kutta's 3/8 rule of 1901, which torchdiffeq calls rk4, of order 4, with fixed steps.
     pub const RK4: Self = Self(&Tableau {
         id: "rk4",
         name: "RK4 (3/8)",
-        description: "Kutta's 3/8 rule (1901), which torchdiffeq calls rk4",
         order: 4,
         nodes: &[1.0 / 3.0, 2.0 / 3.0, 1.0],
         rows: &[&[1.0 / 3.0], &[-1.0 / 3.0, 1.0], &[1.0, -1.0, 1.0]],
@@ -219,16 +209,6 @@ impl Method {
         self.0.name
     }
 
-    /// Returns a description in one line.
-    pub fn description(self) -> &'static str {
-        self.0.description
-    }
-
-    /// Returns the global order of the method.
-    pub fn order(self) -> u32 {
-        self.0.order
-    }
-
     /// Returns the coefficients of the method.
     pub fn tableau(self) -> &'static Tableau {
         self.0
@@ -239,15 +219,10 @@ impl Method {
         !self.0.error.is_empty()
     }
 
-    /// Returns true if the last slope of a step is the first of the next (first same as last).
-    pub fn is_fsal(self) -> bool {
-        self.0.ends_at_result()
-    }
-
     /// Returns true if an accepted step leaves the first slope of the next. [`Policy::Interpolate`] lets every adaptive
     /// method do so, as torchdiffeq does.
     pub fn carries_slope(self, policy: Policy) -> bool {
-        self.is_adaptive() && (self.is_fsal() || policy == Policy::Interpolate)
+        self.is_adaptive() && (self.0.ends_at_result() || policy == Policy::Interpolate)
     }
 
     /// Evaluations of the field that an accepted step costs. An adaptive solve has one more at its start
@@ -297,7 +272,7 @@ impl<'de> Deserialize<'de> for Method {
 }
 
 impl Tableau {
-    /// Returns true if the last stage is the slope at y1 (and so the first of the next step).
+    /// Returns true if the last stage is the slope at y1, and so the first of the next step (first same as last).
     pub fn ends_at_result(&self) -> bool {
         let Some(last) = self.rows.last() else { return false };
         self.weights.len() == last.len() + 1 && self.weights.starts_with(last) && self.weights.last() == Some(&0.0)

@@ -9,7 +9,7 @@ const BISECTIONS: usize = 200;
 
 /// The regularised incomplete beta function I_x(a, b), for a, b > 0 and x in 0..1, by Lentz's continued fraction
 /// (Press et al., Numerical Recipes, 3rd ed., 6.4).
-pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
+fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }

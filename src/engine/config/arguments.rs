@@ -64,7 +64,7 @@ impl<T: Setting + Clone> Argument for Option<T> {
 /// The knob of an argument.
 pub fn argument_knob<A: Argument>(name: &'static str, tip: &'static str, default: &A) -> Knob {
     let default = default.given().map_or(Value::Text(String::new()), Setting::to_value);
-    Knob::new(name, name, A::Value::range(), default).tip(tip)
+    Knob { tip, ..Knob::new(name, name, A::Value::range(), default) }
 }
 
 /// Limits the values of an argument.

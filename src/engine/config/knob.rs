@@ -90,7 +90,8 @@ pub struct Knob {
 }
 
 impl Knob {
-    pub(super) fn new(key: &'static str, label: &'static str, range: Range, default: Value) -> Self {
+    /// A knob with no more than a key, a label, the accepted values and the default.
+    pub fn new(key: &'static str, label: &'static str, range: Range, default: Value) -> Self {
         let applies = Applies::AtReset;
         Self { key, label, symbol: "", unit: "", tip: "", range, default, applies, needs: None, without: vec![] }
     }
@@ -100,68 +101,6 @@ impl Knob {
         let is_named = |key: &str| matches!(config.get(key), Some(Value::Text(path)) if !path.is_empty());
         self.needs.is_none_or(|(key, least)| !matches!(config.get(key), Some(Value::Int(n)) if *n < least))
             && !self.without.iter().any(|key| is_named(key))
-    }
-
-    /// A knob for whole numbers from `min` to `max`.
-    pub fn int(key: &'static str, label: &'static str, default: i64, min: i64, max: i64) -> Self {
-        Self::new(key, label, Range::Int { min, max }, Value::Int(default))
-    }
-
-    /// A knob for numbers from `min` to `max`.
-    pub fn float(key: &'static str, label: &'static str, default: f64, min: f64, max: f64) -> Self {
-        Self::new(key, label, Range::Float { min, max, log: false }, Value::Float(default))
-    }
-
-    /// A knob that is on or off.
-    pub fn switch(key: &'static str, label: &'static str, default: bool) -> Self {
-        Self::new(key, label, Range::Switch, Value::Switch(default))
-    }
-
-    /// A knob whose value is one of `choices`.
-    pub fn choice(key: &'static str, label: &'static str, default: &str, choices: &[&'static str]) -> Self {
-        Self::new(key, label, Range::Choice(choices.to_vec()), Value::Text(default.to_owned()))
-    }
-
-    /// A knob for free text.
-    pub fn text(key: &'static str, label: &'static str, default: &str) -> Self {
-        Self::new(key, label, Range::Text, Value::Text(default.to_owned()))
-    }
-
-    /// A knob for the path of a file, empty by default.
-    pub fn file(key: &'static str, label: &'static str, kind: FileKind) -> Self {
-        Self::new(key, label, Range::File(kind), Value::Text(String::new()))
-    }
-
-    /// A logarithmic slider (positive floats).
-    pub fn log(mut self) -> Self {
-        if let Range::Float { log, .. } = &mut self.range {
-            *log = true;
-        }
-        self
-    }
-
-    /// Makes changes take effect in a running model.
-    pub fn live(mut self) -> Self {
-        self.applies = Applies::Live;
-        self
-    }
-
-    /// Sets the paper's symbol.
-    pub fn symbol(mut self, symbol: &'static str) -> Self {
-        self.symbol = symbol;
-        self
-    }
-
-    /// Sets the unit.
-    pub fn unit(mut self, unit: &'static str) -> Self {
-        self.unit = unit;
-        self
-    }
-
-    /// Sets the tooltip.
-    pub fn tip(mut self, tip: &'static str) -> Self {
-        self.tip = tip;
-        self
     }
 
     /// The section of the knob, which is its key up to the first dot.

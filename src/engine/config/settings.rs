@@ -52,23 +52,26 @@ pub struct Field<T> {
 impl<T: Setting> Field<T> {
     /// The setting of a key with its label, tooltip and default.
     pub fn new(key: &SettingKey<T>, label: &'static str, tip: &'static str, default: &T) -> Self {
-        let knob = Knob::new(key.name, label, T::range(), default.to_value()).tip(tip.trim());
-        Self { knob, kind: PhantomData }
+        let knob = Knob::new(key.name, label, T::range(), default.to_value());
+        Self { knob: Knob { tip: tip.trim(), ..knob }, kind: PhantomData }
     }
 
     /// The symbol used in the paper.
-    pub fn symbol(self, symbol: &'static str) -> Self {
-        Self { knob: self.knob.symbol(symbol), ..self }
+    pub fn symbol(mut self, symbol: &'static str) -> Self {
+        self.knob.symbol = symbol;
+        self
     }
 
     /// Sets the unit.
-    pub fn unit(self, unit: &'static str) -> Self {
-        Self { knob: self.knob.unit(unit), ..self }
+    pub fn unit(mut self, unit: &'static str) -> Self {
+        self.knob.unit = unit;
+        self
     }
 
     /// See [`Applies::Live`].
-    pub fn live(self) -> Self {
-        Self { knob: self.knob.live(), ..self }
+    pub fn live(mut self) -> Self {
+        self.knob.applies = Applies::Live;
+        self
     }
 
     /// See [`Applies::InViews`].
@@ -106,8 +109,11 @@ impl<T: Number> Field<T> {
 
 impl Field<f64> {
     /// A logarithmic slider.
-    pub fn log(self) -> Self {
-        Self { knob: self.knob.log(), ..self }
+    pub fn log(mut self) -> Self {
+        if let Range::Float { log, .. } = &mut self.knob.range {
+            *log = true;
+        }
+        self
     }
 }
 

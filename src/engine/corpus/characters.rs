@@ -68,10 +68,7 @@ impl Characters {
             }
             symbols[place] = symbol;
         }
-        match ids.is_empty() {
-            true => Err("it lists no character".to_owned()),
-            false => Ok(Self { symbols, ids }),
-        }
+        if ids.is_empty() { Err("it lists no character".to_owned()) } else { Ok(Self { symbols, ids }) }
     }
 
     /// The number of ids: one more than the largest.

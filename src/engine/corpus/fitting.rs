@@ -71,14 +71,10 @@ impl CorpusSpec {
                  `corpus.tokenizer` = sorted_char)."
             ))
         };
-        if self.source.is_generated() {
-            return Err(refused("a generated text does not tell its characters".to_owned()));
-        }
+        ensure!(!self.source.is_generated(), refused("a generated text does not tell its characters".to_owned()));
         let characters = Self { tokenizer: TokenizerSpec::SortedChar { max_vocab: usize::MAX }, ..self.clone() };
         let has = Corpus::open(&characters)?.vocab();
-        if has != rows {
-            return Err(refused(format!("this text has {has} distinct characters")));
-        }
+        ensure!(has == rows, refused(format!("this text has {has} distinct characters")));
         self.tokenizer = characters.tokenizer;
         Ok(Some(format!(
             "the model knows {rows} tokens, and the text has {rows} distinct characters: they are read by code point, as \

@@ -272,9 +272,7 @@ impl Corpus {
         if let Tokenizer::Characters(known) = &tokenizer
             && let Some(unknown) = stream.find_char(&mut |c| !known.knows(c))?
         {
-            if !spec.source.is_generated() {
-                return Err(known.unknown(unknown).with_subject(&name));
-            }
+            ensure!(spec.source.is_generated(), known.unknown(unknown).with_subject(&name));
             match stream.leave_out(&|c| known.knows(c))? {
                 None => return Err(known.unknown_in_generated(unknown).with_subject(&name)),
                 Some(omission) if omission.exceeds_half() => {

@@ -167,9 +167,7 @@ impl TextFile {
             )),
             e => refused(path, e),
         })?;
-        if bytes.len() == 0 {
-            return Err(CorpusError::new(format!("{here} is empty: choose a file that has text in it.")));
-        }
+        ensure!(bytes.len() != 0, CorpusError::new(format!("{here} is empty: choose a file that has text in it.")));
         let store = Store::File { path: path.to_owned(), bytes };
         let mut text = Self { store, start: 0, unread_bytes: 0, encoding: Encoding::Utf8 };
         (text.start, text.encoding) = check_encoding(&text, path)?;

@@ -4,7 +4,7 @@
 use std::{env, path::Path};
 
 use orrery_engine::{
-    Arguments, Corpus, CorpusSpec, Device, Measurement, ProbeContext, Source, TokenizerSpec,
+    Arguments, Corpus, CorpusSpec, Device, Measurement, ProbeInputs, Source, TokenizerSpec,
     models::bdh::{BdhSpec, Checkpoint},
     probe,
     telemetry::measurements::{NextTokens, NextTokensArgs},
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let question = NextTokensArgs { text: prompt.clone(), length: 64, ..NextTokensArgs::default() };
     let probe = probe::find(NextTokensArgs::PROBE).ok_or("there is no such probe")?;
     let args = question.to_args();
-    for finding in probe.ask(&mut ProbeContext::standalone(&mut model, &corpus, &Device::Cpu, &args))? {
+    for finding in (probe.ask)(&mut model, &args, &ProbeInputs::standalone(&corpus, &Device::Cpu))? {
         if let Some(answer) = NextTokens::from_payload(&finding.payload) {
             println!("{}{}", answer.prompt, answer.continuation);
         }

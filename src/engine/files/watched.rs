@@ -2,8 +2,8 @@
 //! it was moved, deleted or replaced.
 
 use std::{
-    fs::{self, File, Metadata, TryLockError},
-    io::{self, Read, Seek, SeekFrom, Write},
+    fs::{self, File, Metadata},
+    io::{self, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
@@ -11,8 +11,10 @@ use super::open_inside_to_write;
 
 /// An ordinary file, open for reading and writing, and the path that must lead to it.
 pub struct WatchedFile {
-    path: PathBuf,
-    file: File,
+    /// The path at which the file was opened.
+    pub path: PathBuf,
+    /// The open file.
+    pub file: File,
 }
 
 impl WatchedFile {
@@ -23,16 +25,6 @@ impl WatchedFile {
     pub fn open(folder: &Path, name: impl AsRef<Path>) -> io::Result<Self> {
         let name = name.as_ref();
         Ok(Self { path: folder.join(name), file: open_inside_to_write(folder, name)? })
-    }
-
-    /// The path at which the file was opened.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Length in bytes.
-    pub fn length(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
     }
 
     /// Checks that the path still leads to this very file.
@@ -56,23 +48,10 @@ impl WatchedFile {
         self.file.seek(SeekFrom::Start(length)).map(|_| ())
     }
 
-    /// Locks it against other processes, until it is dropped.
-    ///
-    /// # Errors
-    /// If another process holds the lock, or the file system has none.
-    pub fn try_lock(&self) -> Result<(), TryLockError> {
-        self.file.try_lock()
-    }
-
     /// The warning where the file system has no locks; `advice` says what the user must take care of instead.
     pub fn lock_warning(&self, error: &io::Error, advice: &str) -> String {
         let path = self.path.display();
         format!("{path} cannot be locked, as its file system has no locks ({error}): take care that {advice}")
-    }
-
-    /// Flushes what was written to the disk.
-    pub fn sync(&self) -> io::Result<()> {
-        self.file.sync_all()
     }
 }
 
@@ -91,28 +70,6 @@ fn is_same(a: &Metadata, b: &Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_same(_: &Metadata, _: &Metadata) -> bool {
     true
-}
-
-impl Read for WatchedFile {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.file.read(bytes)
-    }
-}
-
-impl Write for WatchedFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-impl Seek for WatchedFile {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.file.seek(to)
-    }
 }
 
 #[cfg(all(test, unix))]

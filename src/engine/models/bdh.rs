@@ -94,7 +94,7 @@ impl Bdh {
 
     /// Builds the model with these weights, by the public code's names; missing ones are drawn from `seed`. Errors name
     /// the weight that does not fit.
-    pub fn with_weights(
+    fn with_weights(
         spec: &BdhSpec,
         vocab: usize,
         weights: &[(&'static str, Tensor)],

@@ -135,9 +135,9 @@ impl Trainable for CoupledQk {
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
+        let is_differential = self.spec.variant.is_differential();
         let layers = AttentionLayer::stack("layers", self.spec.layers, None).into_iter();
-        let attention_layers =
-            layers.map(|layer| layer.with_differences(self.spec.variant.is_differential())).collect();
+        let attention_layers = layers.map(|layer| AttentionLayer { is_differential, ..layer }).collect();
         Capabilities {
             // a classifier's logits are not those of tokens
             token_model: self.spec.classes.is_none().then_some(self as &dyn Model),

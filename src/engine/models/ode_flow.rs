@@ -196,7 +196,7 @@ impl Trainable for OdeFlow {
 
     /// alpha, and the gradient norm of the field alone.
     fn scalars(&self, grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
-        let mut all = vec![(ALPHA, host::scalar(self.inference_net.field.alpha())?)];
+        let mut all = vec![(ALPHA, host::scalar(&self.inference_net.field.alpha)?)];
         if let Some(grads) = grads {
             let mut squares = 0.0;
             for (_, var) in self.params.iter().filter(|(n, _)| n.starts_with("field.")) {

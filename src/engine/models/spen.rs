@@ -232,8 +232,9 @@ impl Trainable for Spen {
     fn capabilities(&self) -> Capabilities<'_> {
         let s = &self.spec;
         let blocks = || AttentionLayer::stack("blocks", s.layers, None);
+        let strictly_causal = |layer| AttentionLayer { attends_to_self: false, ..layer };
         let attention_layers = match s.predictor {
-            Predictor::SoftmaxAttention => blocks().into_iter().map(AttentionLayer::strictly_causal).collect(),
+            Predictor::SoftmaxAttention => blocks().into_iter().map(strictly_causal).collect(),
             Predictor::FullSoftmaxAttention => blocks(),
             Predictor::Static | Predictor::LinearAttention => vec![],
         };

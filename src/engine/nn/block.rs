@@ -111,7 +111,7 @@ impl Block {
 
     /// Same as [`Block::forward`], of a block that a forward pass uses several times: offers
     /// `<path>.r<round>.attn.weights`.
-    pub fn forward_in_round(&self, x: &Tensor, tap: &mut Tap, round: Option<usize>) -> Result<Tensor> {
+    fn forward_in_round(&self, x: &Tensor, tap: &mut Tap, round: Option<usize>) -> Result<Tensor> {
         if let Some((spec, weights)) = self.fused_for(x, tap) {
             return layer(x, &self.flat(weights, None)?, spec);
         }

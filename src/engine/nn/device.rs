@@ -10,10 +10,7 @@ use super::kernels::threads::lock;
 /// The error says what is missing and what to do.
 pub fn open(name: &str) -> std::result::Result<Device, String> {
     let name = name.trim().to_ascii_lowercase();
-    let (kind, number) = match name.split_once(':') {
-        None => (name.as_str(), None),
-        Some((kind, number)) => (kind, Some(number)),
-    };
+    let (kind, number) = name.split_once(':').map_or((name.as_str(), None), |(kind, number)| (kind, Some(number)));
     let index = || match number {
         None => Ok(0),
         Some(n) => {

@@ -10,10 +10,8 @@ use crate::nn::{fused::axpy::axpy, host, kernels::arch::arch};
 /// Values that stay in the first cache while several tensors are added up.
 const BLOCK: usize = 512;
 
-/// Terms of a weighted sum of tensors of one shape; weights of 0 are left out.
-type Terms<'a> = Vec<(f64, &'a Tensor)>;
-
-fn terms<'a>(h: f64, weights: &[f64], ks: &'a [Tensor]) -> Terms<'a> {
+/// The terms of a weighted sum of tensors of one shape; weights of 0 are left out.
+fn terms<'a>(h: f64, weights: &[f64], ks: &'a [Tensor]) -> Vec<(f64, &'a Tensor)> {
     weights.iter().zip(ks).filter(|(w, _)| **w != 0.0).map(|(w, k)| (w * h, k)).collect()
 }
 

@@ -42,6 +42,8 @@ mod token_residuals;
 mod trace_reading;
 mod unit_usage;
 
+use std::sync::Arc;
+
 use crate::{
     analysis::{generator::GeneratorError, graph::InvalidEdge},
     config::{Arguments, ConfigError, Knob, did_you_mean},
@@ -51,7 +53,7 @@ use crate::{
         Device, Error, Result,
         memory::{self, available_memory},
     },
-    telemetry::{Args, Measurement, Payload, ShapeError, measurements},
+    telemetry::{Args, Measurement, Payload, Sample, ShapeError, measurements},
 };
 
 pub use progress::Progress;
@@ -109,6 +111,15 @@ impl<M: IntoPayloads> Answer<M> {
     }
 }
 
+impl Answer {
+    /// The sample of a variant with weights of this step; `None` if it is no measurement.
+    pub fn into_sample(self, step: u64, variant: usize, request: Option<u64>) -> Option<Sample> {
+        let channel = self.payload.channel()?.into();
+        let (step, payload) = (self.step.unwrap_or(step), Arc::new(self.payload));
+        Some(Sample { step, variant, channel, about: self.about, tokens: self.tokens, request, payload })
+    }
+}
+
 /// The result of a probe: a [`Measurement`], an option where there may be none, or a pair.
 pub trait IntoPayloads {
     /// The arguments of the probe that measures it.
@@ -142,38 +153,6 @@ impl<A: IntoPayloads, B: IntoPayloads<Args = A::Args>> IntoPayloads for (A, B) {
     }
 }
 
-/// A model with a question to it and all that its probe may look at.
-pub struct ProbeContext<'a> {
-    /// The model that is asked.
-    pub model: &'a mut dyn Trainable,
-    /// The step of the run at which the model's weights were taken.
-    pub step: u64,
-    /// The corpus that the model reads.
-    pub corpus: &'a Corpus,
-    /// All texts of the run's models, the run's own corpus first.
-    pub texts: &'a [Corpus],
-    /// The device of the model's weights.
-    pub device: &'a Device,
-    /// Draws that a probe needs come from this seed.
-    pub seed: u64,
-    /// The arguments of the question by name.
-    pub args: &'a Args,
-    /// The receiver of progress, which also says if the answer was cancelled.
-    pub progress: Progress<'a>,
-}
-
-impl<'a> ProbeContext<'a> {
-    /// A model on its own, outside of any run: at step 0, with seed 0, without a receiver of progress.
-    pub fn standalone(model: &'a mut dyn Trainable, corpus: &'a Corpus, device: &'a Device, args: &'a Args) -> Self {
-        Self { model, step: 0, corpus, texts: &[], device, seed: 0, args, progress: Progress::none() }
-    }
-
-    fn inputs(&self) -> ProbeInputs<'a> {
-        let Self { step, corpus, texts, device, seed, progress, .. } = *self;
-        ProbeInputs { step, corpus, texts, device, seed, progress }
-    }
-}
-
 /// The inputs of a probe other than the model.
 #[derive(Clone, Copy)]
 pub struct ProbeInputs<'a> {
@@ -189,6 +168,13 @@ pub struct ProbeInputs<'a> {
     pub seed: u64,
     /// The receiver of progress, which also says if the answer was cancelled.
     pub progress: Progress<'a>,
+}
+
+impl<'a> ProbeInputs<'a> {
+    /// Those of a model on its own, outside of any run: at step 0, with seed 0, without a receiver of progress.
+    pub fn standalone(corpus: &'a Corpus, device: &'a Device) -> Self {
+        Self { step: 0, corpus, texts: &[], device, seed: 0, progress: Progress::none() }
+    }
 }
 
 /// The arguments of a question, which put it to a model. The answer is typed, and the model stays as it was found
@@ -236,10 +222,15 @@ pub struct ProbeEntry {
     pub is_slow: bool,
     /// See [`Probe::MAY_NEED_NO_WEIGHTS`].
     pub may_need_no_weights: bool,
-    knobs: fn() -> Vec<Knob>,
-    ask: fn(&mut ProbeContext<'_>) -> Result<Vec<Answer>>,
-    ask_untrained: fn(&mut ProbeContext<'_>) -> Result<Vec<Answer>>,
-    missing: fn(&mut dyn Trainable, &Args) -> Option<&'static str>,
+    /// A knob for each argument.
+    pub knobs: fn() -> Vec<Knob>,
+    /// Asks a model. No answers where the probe does not apply to it; its arguments are then not read. Errors: arguments
+    /// that do not exist or cannot be read, and those of [`Probe::ask`].
+    pub ask: fn(&mut dyn Trainable, &Args, &ProbeInputs<'_>) -> Result<Vec<Answer>>,
+    /// Asks a model that has its settings but not its trained weights; no answers where these decide.
+    pub ask_untrained: fn(&dyn Trainable, &Args, &ProbeInputs<'_>) -> Result<Vec<Answer>>,
+    /// See [`Probe::missing`]; `None` also for a model to which the question cannot be put.
+    pub missing: fn(&mut dyn Trainable, &Args) -> Option<&'static str>,
 }
 
 /// The answers of a part of a model; none where there is no such part.
@@ -256,33 +247,10 @@ impl ProbeEntry {
             is_slow: P::IS_SLOW,
             may_need_no_weights: P::MAY_NEED_NO_WEIGHTS,
             knobs: P::knobs,
-            ask: |cx| answers::<P>(cx.args, &cx.inputs(), P::subject(cx.model)),
-            ask_untrained: |cx| answers::<P>(cx.args, &cx.inputs(), P::untrained_subject(cx.model)),
+            ask: |model, args, inputs| answers::<P>(args, inputs, P::subject(model)),
+            ask_untrained: |model, args, inputs| answers::<P>(args, inputs, P::untrained_subject(model)),
             missing: |model, args| P::from_args(args).ok()?.missing().filter(|_| P::subject(model).is_some()),
         }
-    }
-
-    /// A knob for each argument.
-    pub fn knobs(&self) -> Vec<Knob> {
-        (self.knobs)()
-    }
-
-    /// Returns no answers where the probe does not apply to the model, whose arguments are then not read.
-    ///
-    /// # Errors
-    /// If arguments do not exist or cannot be read, and those of [`Probe::ask`].
-    pub fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>> {
-        (self.ask)(cx)
-    }
-
-    /// See [`Probe::missing`]; `None` also for a model to which the question cannot be put.
-    pub fn missing(&self, model: &mut dyn Trainable, args: &Args) -> Option<&'static str> {
-        (self.missing)(model, args)
-    }
-
-    /// Asks a model that has its settings but not its trained weights; returns no answers where these decide.
-    pub fn ask_untrained(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>> {
-        (self.ask_untrained)(cx)
     }
 }
 
@@ -334,7 +302,7 @@ mod tests {
         let ids: BTreeSet<&str> = PROBES.iter().map(|probe| probe.id).collect();
         assert_eq!(ids.len(), PROBES.len());
         for probe in PROBES {
-            let knobs = probe.knobs();
+            let knobs = (probe.knobs)();
             let names: BTreeSet<&str> = knobs.iter().map(|knob| knob.key).collect();
             assert_eq!(names.len(), knobs.len(), "{}", probe.id);
         }
@@ -352,7 +320,7 @@ mod tests {
 
     #[test]
     fn arguments_are_described_and_their_defaults_in_range() {
-        for (probe, knob) in PROBES.iter().flat_map(|probe| probe.knobs().into_iter().map(|knob| (probe.id, knob))) {
+        for (probe, knob) in PROBES.iter().flat_map(|probe| (probe.knobs)().into_iter().map(|knob| (probe.id, knob))) {
             assert!(!knob.tip.is_empty(), "{probe}: {}", knob.key);
             let is_left_to_the_probe = knob.default == Value::Text(String::new());
             assert!(is_left_to_the_probe || knob.check(knob.default.clone()).is_ok(), "{probe}: {}", knob.key);

@@ -98,7 +98,7 @@ mod tests {
     use crate::{
         models::{FamilySpec, ModelSpec, ode_flow::OdeFlowSpec},
         nn::{Device, Tap, Tensor, host},
-        probe::{Progress, testing},
+        probe::testing,
     };
 
     /// A control that a person set is not a weight, and the logits follow it all the same.
@@ -112,9 +112,7 @@ mod tests {
         };
         let uncontrolled = logits(model.as_ref())?;
         assert!(model.set_runtime_param("u0", 0.7) && !model.set_runtime_param("u4", 0.7));
-        let progress = Progress::none();
-        let cx = ProbeInputs { step: 0, corpus: &corpus, texts: &[], device: &device, seed: 8, progress };
-        let copy = copy_of(model.as_ref(), cx.seed, &cx)?;
+        let copy = copy_of(model.as_ref(), 8, &ProbeInputs::standalone(&corpus, &device))?;
         assert_eq!(logits(copy.as_ref())?, logits(model.as_ref())?);
         assert_ne!(logits(copy.as_ref())?, uncontrolled);
         Ok(())

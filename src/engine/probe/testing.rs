@@ -1,6 +1,6 @@
 //! The text that tests of probes read, and what a probe measures on it.
 
-use super::{Answer, ProbeContext, find};
+use super::{Answer, ProbeInputs, find};
 use crate::{
     config::Value,
     corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
@@ -32,7 +32,7 @@ pub(super) fn answers(
     args: &[(&str, Value)],
 ) -> Result<Vec<Answer>> {
     let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-    find(probe).expect("a probe").ask(&mut ProbeContext::standalone(model, corpus, &Device::Cpu, &args))
+    (find(probe).expect("a probe").ask)(model, &args, &ProbeInputs::standalone(corpus, &Device::Cpu))
 }
 
 /// The measurement that its probe makes of a model with these arguments.

@@ -126,9 +126,7 @@ impl<'a> FolderCopy<'a> {
     fn append(&self, log: &str, at: u64, content: &[u8]) -> Result<(), String> {
         let mut file = open_inside_to_write(self.folder, log).map_err(|e| self.write_error(&e))?;
         let there = file.seek(SeekFrom::End(0)).map_err(|e| self.write_error(&e))?;
-        if there != at {
-            return Err(format!("{log} has {there} bytes here, and the data that arrived continue after {at}"));
-        }
+        ensure!(there == at, format!("{log} has {there} bytes here, and the data that arrived continue after {at}"));
         file.write_all(content).map_err(|e| self.write_error(&e))
     }
 

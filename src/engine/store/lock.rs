@@ -47,12 +47,12 @@ pub(super) struct FolderLock {
 /// with them a lock that was given back: it is waited for.
 pub(super) fn lock_folder(folder: &Path) -> Result<FolderLock, StoreError> {
     let path = folder.join(LOCK);
-    let file = WatchedFile::open(folder, LOCK).at("write in", &path)?;
+    let watched = WatchedFile::open(folder, LOCK).at("write in", &path)?;
     let began = Instant::now();
-    let mut lock = file.try_lock();
+    let mut lock = watched.file.try_lock();
     while matches!(lock, Err(TryLockError::WouldBlock)) && began.elapsed() < RETRY_TIME {
         std::thread::sleep(RETRY_TIME / 50);
-        lock = file.try_lock();
+        lock = watched.file.try_lock();
     }
     let warning = match lock {
         Err(TryLockError::WouldBlock) => {
@@ -61,8 +61,8 @@ pub(super) fn lock_folder(folder: &Path) -> Result<FolderLock, StoreError> {
                 folder.display()
             )));
         }
-        Err(TryLockError::Error(e)) => Some(file.lock_warning(&e, "nothing else writes this run")),
+        Err(TryLockError::Error(e)) => Some(watched.lock_warning(&e, "nothing else writes this run")),
         Ok(()) => None,
     };
-    Ok(FolderLock { _file: file, warning })
+    Ok(FolderLock { _file: watched, warning })
 }

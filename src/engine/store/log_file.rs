@@ -1,6 +1,9 @@
 //! One append-only log of a run folder: a JSON object a line.
 
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
+};
 
 use serde::de::IgnoredAny;
 
@@ -13,7 +16,7 @@ const LONGEST_LINE: u64 = 512 << 20;
 
 /// Appends whole lines, each with one `write` to the system.
 pub(super) struct Log {
-    file: WatchedFile,
+    watched: WatchedFile,
     length: u64,
     /// A line that failed could not be taken back: the file's end is not an end of a line.
     has_partial_line: bool,
@@ -34,9 +37,9 @@ impl Log {
         is_kept: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<Self, StoreError> {
         let path = folder.join(name);
-        let mut file = WatchedFile::open(folder, name).at("write", &path)?;
-        let actual = file.length().at("read", &path)?;
-        if lines_end(&mut file, length.min(actual)).at("read", &path)? != length {
+        let mut watched = WatchedFile::open(folder, name).at("write", &path)?;
+        let actual = watched.file.metadata().at("read", &path)?.len();
+        if lines_end(&mut watched.file, length.min(actual)).at("read", &path)? != length {
             return Err(StoreError::new(format!(
                 "`{}` has lost lines from before the checkpoint ({actual} bytes, at least {length} expected): going on would leave a hole in the record",
                 path.display()
@@ -44,10 +47,10 @@ impl Log {
         }
         let mut length = length;
         if length < actual {
-            (file, length) = supersede(file, length, is_kept)?;
+            (watched, length) = supersede(watched, length, is_kept)?;
         }
-        file.seek(SeekFrom::Start(length)).at("write", &path)?;
-        Ok(Self { file, length, has_partial_line: false, line: vec![] })
+        watched.file.seek(SeekFrom::Start(length)).at("write", &path)?;
+        Ok(Self { watched, length, has_partial_line: false, line: vec![] })
     }
 
     /// Returns true if the log of `folder` still has everything up to `length`. The lines are read too, because a disk may
@@ -65,17 +68,17 @@ impl Log {
         self.check_same_file()?;
         if self.has_partial_line {
             let broken = std::io::Error::other("its last line is torn");
-            return Err(StoreError::io("write", self.file.path(), broken));
+            return Err(StoreError::io("write", &self.watched.path, broken));
         }
         self.line.clear();
         serde_json::to_writer(&mut self.line, object).map_err(|e| {
-            StoreError::with_source(format!("cannot write a line of `{}`: {e}", self.file.path().display()), e)
+            StoreError::with_source(format!("cannot write a line of `{}`: {e}", self.watched.path.display()), e)
         })?;
         self.line.push(b'\n');
-        if let Err(e) = self.file.write_all(&self.line) {
+        if let Err(e) = self.watched.file.write_all(&self.line) {
             // A full disk may have cut a line; the part is removed so that no later line is appended to it.
-            self.has_partial_line = self.file.truncate_to(self.length).is_err();
-            return Err(StoreError::io("write", self.file.path(), e));
+            self.has_partial_line = self.watched.truncate_to(self.length).is_err();
+            return Err(StoreError::io("write", &self.watched.path, e));
         }
         self.length += self.line.len() as u64;
         // The memory of a huge sample is released again.
@@ -85,13 +88,13 @@ impl Log {
 
     /// Checks that the path still leads to this log; an error says what has happened to the file.
     pub fn check_same_file(&self) -> Result<(), StoreError> {
-        self.file.check_same_file().map_err(|e| StoreError::moved(self.file.path(), e))
+        self.watched.check_same_file().map_err(|e| StoreError::moved(&self.watched.path, e))
     }
 
     /// Forces the log to the disk; its length in bytes.
     pub fn sync(&mut self) -> Result<u64, StoreError> {
         self.check_same_file()?;
-        self.file.sync().at("write", self.file.path())?;
+        self.watched.file.sync_all().at("write", &self.watched.path)?;
         Ok(self.length)
     }
 }
@@ -145,27 +148,27 @@ pub(super) fn superseded_name(log: &str) -> String {
 /// kept; returns the log and the length that is left. Whenever it is interrupted, the log has all of these lines or
 /// those that are kept.
 fn supersede(
-    mut file: WatchedFile,
+    mut watched: WatchedFile,
     from: u64,
     is_kept: &mut dyn FnMut(&[u8]) -> bool,
 ) -> Result<(WatchedFile, u64), StoreError> {
-    let path = file.path().to_owned();
-    let parts = parts(&mut file, from, is_kept).at("read", &path)?;
+    let path = watched.path.clone();
+    let parts = parts(&mut watched.file, from, is_kept).at("read", &path)?;
     if parts.iter().any(|part| !part.is_kept) {
-        copy_superseded(&mut file, &parts)?;
+        copy_superseded(&mut watched, &parts)?;
     }
     let in_place = parts.first().filter(|part| part.is_kept).map_or(from, |part| part.end);
     if parts.iter().any(|part| part.is_kept && part.start > in_place) {
-        return replaced(file, in_place, &parts).at("write", &path);
+        return replaced(watched, in_place, &parts).at("write", &path);
     }
-    file.truncate_to(in_place).at("cut", &path)?;
-    file.sync().at("write", &path)?;
-    Ok((file, in_place))
+    watched.truncate_to(in_place).at("cut", &path)?;
+    watched.file.sync_all().at("write", &path)?;
+    Ok((watched, in_place))
 }
 
 /// Splits the lines beyond `from` into runs of lines that are kept and runs of lines that are not. A line without an
 /// end is not kept.
-fn parts(file: &mut WatchedFile, from: u64, is_kept: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<Vec<Part>> {
+fn parts(file: &mut File, from: u64, is_kept: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<Vec<Part>> {
     file.seek(SeekFrom::Start(from))?;
     let mut reader = BufReader::with_capacity(CHUNK as usize, file);
     let (mut parts, mut line, mut start): (Vec<Part>, Vec<u8>, u64) = (vec![], vec![], from);
@@ -185,14 +188,14 @@ fn parts(file: &mut WatchedFile, from: u64, is_kept: &mut dyn FnMut(&[u8]) -> bo
 }
 
 /// Copies the parts that are not kept to the log's file of superseded lines.
-fn copy_superseded(file: &mut WatchedFile, parts: &[Part]) -> Result<(), StoreError> {
-    let path = file.path().to_owned();
+fn copy_superseded(watched: &mut WatchedFile, parts: &[Part]) -> Result<(), StoreError> {
+    let path = watched.path.clone();
     let name = superseded_name(&path.file_name().unwrap_or_default().to_string_lossy());
     let aside = path.with_file_name(&name);
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut to = WatchedFile::open(folder, &name).at("write", &aside)?;
-    let before = to.seek(SeekFrom::End(0)).at("write", &aside)?;
-    let copied = append(file, parts, &mut to).at("write", &aside).inspect_err(|_| {
+    let before = to.file.seek(SeekFrom::End(0)).at("write", &aside)?;
+    let copied = append(&mut watched.file, parts, &mut to.file).at("write", &aside).inspect_err(|_| {
         // A partial copy is cut off, so that another attempt does not append it twice.
         let _ = to.truncate_to(before);
     })?;
@@ -201,7 +204,7 @@ fn copy_superseded(file: &mut WatchedFile, parts: &[Part]) -> Result<(), StoreEr
 }
 
 /// Copies the parts that are not kept to the end; the last line gets its end if it lacks one.
-fn append(file: &mut WatchedFile, parts: &[Part], to: &mut WatchedFile) -> io::Result<u64> {
+fn append(file: &mut File, parts: &[Part], to: &mut File) -> io::Result<u64> {
     let mut copied = 0;
     for part in parts.iter().filter(|part| !part.is_kept) {
         file.seek(SeekFrom::Start(part.start))?;
@@ -213,13 +216,13 @@ fn append(file: &mut WatchedFile, parts: &[Part], to: &mut WatchedFile) -> io::R
     if last != *b"\n" {
         to.write_all(b"\n")?;
     }
-    to.sync()?;
+    to.sync_all()?;
     Ok(copied)
 }
 
 /// Replaces the log by a file with all bytes up to `in_place` and the kept parts beyond; returns that file and its length.
-fn replaced(mut file: WatchedFile, in_place: u64, parts: &[Part]) -> io::Result<(WatchedFile, u64)> {
-    let path = file.path().to_owned();
+fn replaced(watched: WatchedFile, in_place: u64, parts: &[Part]) -> io::Result<(WatchedFile, u64)> {
+    let WatchedFile { path, mut file } = watched;
     let mut whole = Replacement::create(&path)?;
     let mut length = 0;
     let before = Part { start: 0, end: in_place, is_kept: true };

@@ -61,8 +61,10 @@ pub enum Reply {
 #[derive(Debug, Clone)]
 pub struct OpenQuestion {
     run: PathBuf,
-    id: String,
-    ask: String,
+    /// Distinguishes it from every other question: digits and letters.
+    pub id: String,
+    /// The name under which the question was asked.
+    pub ask: String,
 }
 
 /// A question that is composed but not yet sent.
@@ -119,16 +121,6 @@ impl OpenQuestion {
         }
         written.at("write", &run.join(asked.path(ASK, "json")))?;
         Ok(asked)
-    }
-
-    /// Distinguishes it from every other question: digits and letters.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// The name under which the question was asked.
-    pub fn name(&self) -> &str {
-        &self.ask
     }
 
     /// The program's reply, once it has arrived; `info` describes the run.

@@ -132,7 +132,7 @@ impl Reader {
     /// was appended since. A line without its end waits for the rest.
     pub fn follow(folder: &Path) -> Result<Self, StoreError> {
         let stamp = DescriptionStamp::read(folder);
-        let mut reader = Self::described(folder, describe(folder)?, |kind| LogFile::followed(folder, kind));
+        let mut reader = Self::described(folder, describe(folder)?, |kind| LogFile::unopened(folder, kind, true));
         reader.followed = reader.info().map(|info| ReadDescription { stamp, info });
         reader.poll()?;
         Ok(reader)
@@ -150,7 +150,7 @@ impl Reader {
             feeds: [METRICS_LOG, SAMPLES_LOG, EVENTS_LOG].map(|kind| {
                 match has_typed_samples || kind.name != SAMPLES_LOG.name {
                     true => open(kind),
-                    false => LogFile::skipped(folder, kind),
+                    false => LogFile::unopened(folder, kind, false),
                 }
             }),
             end: Some(RunEnd::default()),

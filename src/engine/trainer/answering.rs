@@ -17,7 +17,7 @@ use std::{
 
 use super::{
     Plan, RunError,
-    asking::{Context, ProbeRequest},
+    asking::ProbeRequest,
     listeners::Listeners,
     snapshots::{Snapshot, WeightsSource},
     thread::{STACK_BYTES, guard},
@@ -250,7 +250,7 @@ impl Responder {
                 show: Some(&show),
             };
             let SharedRun { plan, texts, device, .. } = &self.shared_run;
-            let samples = Context { plan, texts, device }.ask(model, &request)?;
+            let samples = request.ask(model, plan, texts, device)?;
             samples.into_iter().for_each(|sample| listeners.emit_answer(Event::Sample(sample)));
         }
         Ok(())

@@ -4,7 +4,9 @@
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use super::{
-    Plan, RunError, RunSettings, Stage, TrainSettings, asking, inputs,
+    Plan, RunError, RunSettings, Stage, TrainSettings,
+    asking::ProbeRequest,
+    inputs,
     thread::guard,
     tokens,
     variant::{MicroBatch, Variant, micro_batches, only_batch},
@@ -280,9 +282,8 @@ impl Run {
         let step = self.step_of(i);
         self.begun_stage(i, self.step)?;
         let progress = Progress::none();
-        let request = asking::ProbeRequest { variant: i, step, probe: id, args, request: None, progress, show: None };
-        let context = asking::Context { plan: &self.plan, texts: &self.texts, device: &self.device };
-        context.ask(self.variants[i].model.as_mut(), &request)
+        let request = ProbeRequest { variant: i, step, probe: id, args, request: None, progress, show: None };
+        request.ask(self.variants[i].model.as_mut(), &self.plan, &self.texts, &self.device)
     }
 
     /// Returns the samples of [`Run::ask`] as events. A probe that fails becomes a notice, so that the run continues.

@@ -270,9 +270,7 @@ impl Worker {
             return Err(WaitOutcome::Shutdown);
         }
         // before a command that would train on: of two that are ready, `select!` takes either
-        if self.listeners.failures.try_recv().is_ok() {
-            return Err(WaitOutcome::RecordFailed);
-        }
+        ensure!(self.listeners.failures.try_recv().is_err(), WaitOutcome::RecordFailed);
         select! {
             recv(commands) -> command => command.map_err(|_| WaitOutcome::Disconnected),
             recv(shutdown) -> _ => Err(WaitOutcome::Shutdown),

@@ -14,16 +14,16 @@ use std::{
 };
 
 use orrery::{
-    config::{Config, Knob},
+    config::{Config, Knob, Range, Value},
     store::{Reader, Writer},
     telemetry::{Event, Payload, RunInfo, Sample, Sink, StepStats, VariantInfo},
 };
 
 fn knobs() -> Vec<Knob> {
     vec![
-        Knob::int("train.steps", "Steps", 20, 1, 1_000_000),
-        Knob::float("train.lr", "Learning rate", 1e-3, 1e-6, 1.0),
-        Knob::text("probe.sentence", "Sentence", "the cat \"sat\"\non the mat"),
+        Knob::new("train.steps", "Steps", Range::Int { min: 1, max: 1_000_000 }, Value::Int(20)),
+        Knob::new("train.lr", "Learning rate", Range::Float { min: 1e-6, max: 1.0, log: false }, Value::Float(1e-3)),
+        Knob::new("probe.sentence", "Sentence", Range::Text, Value::Text("the cat \"sat\"\non the mat".into())),
     ]
 }
 

@@ -11,7 +11,7 @@ use orrery::{
         ModelSpec, Trainable,
         bdh::{Bdh, BdhSpec},
     },
-    probe::{self, ProbeContext},
+    probe::{self, ProbeInputs},
     telemetry::{Args, Sample},
 };
 
@@ -68,10 +68,9 @@ fn ask_probes(probes: &[&str], step: u64, mut model: Box<dyn Trainable>, seed: u
     let mut all = vec![];
     for id in probes {
         let probe = probe::find(id).unwrap();
-        let args = select_arguments(&probe.knobs(), args);
-        let mut subject =
-            ProbeContext { seed, ..ProbeContext::standalone(model.as_mut(), &corpus, &Device::Cpu, &args) };
-        for f in probe.ask(&mut subject).unwrap() {
+        let args = select_arguments(&(probe.knobs)(), args);
+        let inputs = ProbeInputs { seed, ..ProbeInputs::standalone(&corpus, &Device::Cpu) };
+        for f in (probe.ask)(model.as_mut(), &args, &inputs).unwrap() {
             all.push(Sample { step, about: f.about, tokens: f.tokens, ..bare_sample(f.payload) });
         }
     }

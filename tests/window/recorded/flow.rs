@@ -140,7 +140,7 @@ pub fn answer(asked: &Asked) -> FlowAnswer {
             atol: asked.tolerance,
             steps: 4,
             is_adaptive: asked.method.is_adaptive(),
-            order: asked.method.order(),
+            order: asked.method.tableau().order,
             evaluations_per_step: asked.method.evaluations_per_step(asked.policy) as u32,
         },
         token: N - 1,

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::planted_graph;
 use orrery::{
-    config::{Config, Knob},
+    config::{Applies, Config, Knob, Range, Value},
     telemetry::{
         Array, Channel, Event, Measurement, Payload, RunInfo, RunState, Sample, StepStats, VariantInfo, channels,
         measurements::{
@@ -37,18 +37,24 @@ pub use concepts::own as own_concept;
 
 /// The settings whose values views use.
 pub fn knobs() -> Vec<Knob> {
+    let int = |key, label, default, min, max| Knob::new(key, label, Range::Int { min, max }, Value::Int(default));
+    let sources = Range::Choice(vec!["facts_symbols", "mixture"]);
+    let scale = Range::Float { min: 0.0, max: 10.0, log: false };
     vec![
-        Knob::int("model.d_model", "Width", 128, 8, 1024),
-        Knob::int("model.heads", "Heads", 4, 1, 16),
-        Knob::int("model.kv_heads", "Heads of keys", 2, 1, 16),
-        Knob::int("train.window", "Window", 256, 4, 8192),
-        Knob::int("model.n_pre", "Blocks before", 1, 0, 8),
-        Knob::int("model.n_post", "Blocks after", 1, 0, 8),
-        Knob::int("model.n_slow", "Slow blocks", 2, 0, 8),
-        Knob::int("model.n_rounds", "Rounds", 2, 1, 8),
-        Knob::int("model.pool", "Pooling", 4, 1, 32),
-        Knob::choice("corpus.source", "Corpus", "facts_symbols", &["facts_symbols", "mixture"]),
-        Knob::float("model.coupling_scale", "Coupling scale", 1.0, 0.0, 10.0).live(),
+        int("model.d_model", "Width", 128, 8, 1024),
+        int("model.heads", "Heads", 4, 1, 16),
+        int("model.kv_heads", "Heads of keys", 2, 1, 16),
+        int("train.window", "Window", 256, 4, 8192),
+        int("model.n_pre", "Blocks before", 1, 0, 8),
+        int("model.n_post", "Blocks after", 1, 0, 8),
+        int("model.n_slow", "Slow blocks", 2, 0, 8),
+        int("model.n_rounds", "Rounds", 2, 1, 8),
+        int("model.pool", "Pooling", 4, 1, 32),
+        Knob::new("corpus.source", "Corpus", sources, Value::Text("facts_symbols".into())),
+        Knob {
+            applies: Applies::Live,
+            ..Knob::new("model.coupling_scale", "Coupling scale", scale, Value::Float(1.0))
+        },
     ]
 }
 

@@ -140,15 +140,11 @@ pub struct AskedProgram<'a> {
 
 /// A question that was sent to a program, here or on another machine.
 pub struct ProgramQuestion {
-    question: OpenQuestion,
+    pub question: OpenQuestion,
     remote: Option<RemoteQuestion>,
 }
 
 impl ProgramQuestion {
-    pub fn name(&self) -> &str {
-        self.question.name()
-    }
-
     /// The program's reply, once it has arrived; `info` describes the run.
     pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, Failure> {
         // a failure after the answer came does not matter any more
@@ -243,7 +239,7 @@ impl AskedProgram<'_> {
                 std::thread::sleep(POLL_INTERVAL);
                 continue;
             }
-            let ask = question.name().to_owned();
+            let ask = question.question.ask.clone();
             question.withdraw();
             // the ssh of the same terminal may end by an interrupt before this process has seen it
             if reply.is_err() && remote.is_some() {

@@ -3,10 +3,7 @@
 use crate::{
     cli::{prelude::*, remote},
     nn::Tensor,
-    probe::{
-        Answer,
-        neuron_graph::{MATRIX_PROBES, MatrixPair, ask_matrices},
-    },
+    probe::neuron_graph::{MATRIX_PROBES, MatrixPair, ask_matrices},
     telemetry::Args,
 };
 
@@ -57,15 +54,8 @@ impl MatrixQuestion<'_> {
         let variant = info.variants.iter().position(|v| v.id == weights.variant).unwrap_or(0);
         let answers =
             ask_matrices(self.probe, &pair, self.args, info.config.seed, progress).map_err(|e| e.to_string())?;
-        Ok(answers.into_iter().filter_map(|answer| sample_of(answer, weights.step, variant, None)).collect())
+        Ok(answers.into_iter().filter_map(|answer| answer.into_sample(weights.step, variant, None)).collect())
     }
-}
-
-/// An answer as a sample; `None` if it is no measurement.
-pub fn sample_of(answer: Answer, step: u64, variant: usize, request: Option<u64>) -> Option<Sample> {
-    let channel = answer.payload.channel()?.into();
-    let (about, tokens, payload) = (answer.about, answer.tokens, Arc::new(answer.payload));
-    Some(Sample { step, variant, channel, about, tokens, request, payload })
 }
 
 /// The error for a name that no tensor has; it lists the names of the matrices.

@@ -2,8 +2,8 @@
 //! answered by models with its settings.
 
 use crate::{
-    cli::{ask::matrices::sample_of, prelude::*},
-    probe::{self, ProbeContext},
+    cli::prelude::*,
+    probe::{self, ProbeInputs},
     telemetry::{Command, Inbox, Question, QuestionState},
     trainer::{Run, catch_panic},
     ui::run::EXAMPLE_CANNOT_BE_ASKED,
@@ -80,22 +80,13 @@ impl UntrainedModels {
         let probe = probe::find(probe).filter(|probe| probe.may_need_no_weights).ok_or(EXAMPLE_CANNOT_BE_ASKED)?;
         let step = at.unwrap_or(self.step);
         let run = self.run()?;
-        let (texts, device, seed) = (Arc::clone(&run.texts), run.device.clone(), run.plan.config.seed);
-        let asked = run.variants.iter_mut().enumerate().filter(|(i, _)| variant.is_none_or(|only| only == *i));
+        let (texts, seed) = (&run.texts, run.plan.config.seed);
+        let inputs = ProbeInputs { step, texts, seed, ..ProbeInputs::standalone(&texts[0], &run.device) };
+        let asked = run.variants.iter().enumerate().filter(|(i, _)| variant.is_none_or(|only| only == *i));
         let mut samples = vec![];
         for (variant, asked) in asked {
-            let mut cx = ProbeContext {
-                model: asked.model.as_mut(),
-                step,
-                corpus: &texts[0],
-                texts: &texts,
-                device: &device,
-                seed,
-                args,
-                progress: Progress::none(),
-            };
-            let answers = probe.ask_untrained(&mut cx).map_err(|e| e.to_string())?;
-            samples.extend(answers.into_iter().filter_map(|answer| sample_of(answer, step, variant, Some(*request))));
+            let answers = (probe.ask_untrained)(asked.model.as_ref(), args, &inputs).map_err(|e| e.to_string())?;
+            samples.extend(answers.into_iter().filter_map(|answer| answer.into_sample(step, variant, Some(*request))));
         }
         if samples.is_empty() { Err(EXAMPLE_CANNOT_BE_ASKED.to_owned()) } else { Ok(samples) }
     }

@@ -267,8 +267,8 @@ impl<'a> FollowedFolder<'a> {
         match put {
             Ok(open) => {
                 // the newest question of a kind replaces a waiting one, as it does with a local model
-                let older =
-                    self.open.iter().find(|(_, older)| older.name() == open.name()).map(|(request, _)| *request);
+                let older = self.open.iter().find(|(_, older)| older.question.ask == open.question.ask);
+                let older = older.map(|(request, _)| *request);
                 older.into_iter().for_each(|request| self.cancel(request));
                 self.open.push((*request, open));
                 self.send_question_state(*request, QuestionState::Working(None));

@@ -80,7 +80,7 @@ impl RemoteQuestion {
 
 /// Asks a question over a separate `ssh` connection and writes the answer into the local copy when it arrives.
 fn exchange(source: &RemoteSource, question: &ComposedQuestion, ssh: &Ssh) -> Result<(), Failure> {
-    let id = question.open.id();
+    let id = &question.open.id;
     let RemoteSource { address, options, .. } = source;
     let command = script(address, id, options);
     let frames = ssh.connect(command, &script_input(id, &question.text), options.max_silence).map_err(Failure::run)?;

@@ -72,17 +72,17 @@ fn lock_failure(path: &Path, e: &io::Error) -> Failure {
 fn lock(folder: &Path, name: &Path) -> Result<LockOutcome, Failure> {
     let path = folder.join(name);
     for _ in 0..MAX_ATTEMPTS {
-        let mut file = WatchedFile::open(folder, name).map_err(|e| lock_failure(&path, &e))?;
-        match file.try_lock() {
+        let mut watched = WatchedFile::open(folder, name).map_err(|e| lock_failure(&path, &e))?;
+        match watched.file.try_lock() {
             Err(TryLockError::WouldBlock) => return Ok(LockOutcome::Taken(lock_holder(folder, name))),
             // the previous holder removed the file after it was opened here, so that this lock would exclude nobody
-            Ok(()) if file.check_same_file().is_err() => continue,
+            Ok(()) if watched.check_same_file().is_err() => continue,
             Ok(()) => {}
-            Err(TryLockError::Error(e)) => notice!("{}", file.lock_warning(&e, "no other process makes these runs")),
+            Err(TryLockError::Error(e)) => notice!("{}", watched.lock_warning(&e, "no other process makes these runs")),
         }
-        let written = file.truncate_to(0).and_then(|()| writeln!(file, "{}", this_process()));
+        let written = watched.truncate_to(0).and_then(|()| writeln!(watched.file, "{}", this_process()));
         written.map_err(|e| lock_failure(&path, &e))?;
-        return Ok(LockOutcome::Held(SweepLock { folder: folder.to_owned(), name: name.to_owned(), _file: file }));
+        return Ok(LockOutcome::Held(SweepLock { folder: folder.to_owned(), name: name.to_owned(), _file: watched }));
     }
     Ok(LockOutcome::Taken(lock_holder(folder, name)))
 }

@@ -33,7 +33,7 @@ impl PixelRect {
         u64::from(self.right - self.left) * u64::from(self.bottom - self.top)
     }
 
-    pub fn in_points(self, pixels_per_point: f32) -> Rect {
+    fn in_points(self, pixels_per_point: f32) -> Rect {
         let point = |x: u32, y: u32| pos2(x as f32 / pixels_per_point, y as f32 / pixels_per_point);
         Rect::from_min_max(point(self.left, self.top), point(self.right, self.bottom))
     }

@@ -4,7 +4,7 @@
 pub mod difference;
 mod grid;
 
-use std::{fmt, path::PathBuf};
+use std::path::PathBuf;
 
 use eframe::egui::{Align2, FontId, Rect, ScrollArea, Sense, Ui, UiBuilder, Vec2, pos2, vec2};
 
@@ -34,6 +34,7 @@ const HEAD_HEIGHT: f32 = 44.0;
 const MARGIN: f32 = 16.0;
 
 /// A run that was read completely from its folder.
+#[derive(Debug)]
 pub struct ReplayedRun {
     /// The label beside the others.
     pub name: String,
@@ -42,21 +43,12 @@ pub struct ReplayedRun {
     pub mirror: Mirror,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct ReplayedRuns {
     pub folders: Vec<PathBuf>,
     pub runs: Vec<ReplayedRun>,
     /// The views that have something to show of at least one of them.
     pub views: Vec<&'static str>,
-}
-
-impl fmt::Debug for ReplayedRuns {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReplayedRuns")
-            .field("folders", &self.folders)
-            .field("views", &self.views)
-            .finish_non_exhaustive()
-    }
 }
 
 /// The views that are on the pages of all these labs, in the first one's order.

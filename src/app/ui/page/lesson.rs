@@ -36,7 +36,7 @@ fn change_for_step(page: &mut Page, i: usize, change: impl FnOnce(&mut Page)) {
 
 /// The settings of a step that wait for the reader's guess: what acts in views shows its answer at once. What is locked
 /// for the step is never set, and waits for nothing.
-pub fn waiting_settings(page: &Page, i: usize) -> BTreeMap<String, toml::Value> {
+fn waiting_settings(page: &Page, i: usize) -> BTreeMap<String, toml::Value> {
     let asks = |does: &&StepActions| does.predict.is_some() && !page.lesson.has_guess_at(i);
     let acts_in_views = |key: &str| page.knobs.iter().any(|k| k.key == key && k.applies == Applies::InViews);
     let does = page.lesson.lesson.steps.get(i).map(|step| &step.does).filter(asks);

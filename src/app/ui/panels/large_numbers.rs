@@ -195,7 +195,7 @@ struct PinnedWords {
 fn pinned_words(page: &Page, mirror: &Mirror) -> Option<PinnedWords> {
     let info = mirror.info.as_ref()?;
     let unpin = "Click to unpin it.";
-    if mirror.is_pinned() {
+    if mirror.is_pinned {
         let name = format!("pinned: {}", run_name(info));
         let tip = format!("This run is pinned: its curves stay, faint, behind those of the runs that follow. {unpin}");
         return Some(PinnedWords { name, tip });

@@ -13,8 +13,6 @@ use crate::{
     ui::panels::prelude::*,
 };
 
-type ReadyPictures = Arc<Mutex<Vec<Result<Picture, String>>>>;
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// A dialog asks for a file name.
@@ -48,7 +46,7 @@ pub struct Pictures {
     requested: Vec<(Rect, String)>,
     orders: Vec<PictureOrder>,
     painter_state: PainterState,
-    ready: ReadyPictures,
+    ready: Arc<Mutex<Vec<Result<Picture, String>>>>,
 }
 
 impl Pictures {

@@ -9,7 +9,6 @@ use super::{
     open_question::{open_question_ui, overdue_question, width},
 };
 use crate::ui::{
-    figure::ViewWithNote,
     page::lesson,
     panels::prelude::*,
     picture_order::MIN_PICTURE_SIZE,
@@ -47,7 +46,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     if let Some(run) = &page.run {
         page.questions.follow_run(&run.mirror);
     }
-    page.questions.set_clock(ui.input(|i| i.time));
+    page.questions.now = ui.input(|i| i.time);
     let more_views = MoreViews::new(shell.lists, page.lab.id, &page.tiling);
     let to_export = std::mem::take(&mut page.exports);
     let Tiling { tree, views, selected, maximised, .. } = &mut page.tiling;
@@ -181,7 +180,7 @@ impl TilesBehavior<'_> {
                     }
                     // a question belongs to the tile that asked it, even after the answer came
                     let known = self.asked.entry(id).or_default();
-                    let fresh = self.cx.questions.take_touched();
+                    let fresh = std::mem::take(&mut self.cx.questions.touched);
                     let unknown: Vec<Key> = fresh.into_iter().filter(|key| !known.contains(key)).collect();
                     known.extend(unknown);
                 }
@@ -266,14 +265,16 @@ impl TilesBehavior<'_> {
     /// Saves the content of a tile; for a picture a dialog first asks for its properties.
     fn export(&mut self, id: TileId, pane: &Pane, format: ExportFormat) {
         let Some(entry) = self.lists.view(&pane.view) else { return };
-        let Some(view) = self.views.get_mut(&id) else { return };
+        let Some(view) = self.views.get(&id) else { return };
         let step = subtitle_step(&view.subtitle(&self.cx)).unwrap_or(self.cx.step);
         let name = format!("{}-{}-step{step}", self.lab, pane.view);
-        let view = ViewWithNote { view: view.as_mut(), note: self.notes.get(&id).map(String::as_str) };
         let title = view.title(self.cx.mirror).unwrap_or_else(|| entry.title.to_owned());
         if format == ExportFormat::Csv {
             let action: Action = match view.csv(&self.cx) {
-                Some(text) => FileAction::Save(format!("{name}.csv"), text.into_bytes()).into(),
+                Some(table) => {
+                    let note = self.notes.get(&id).map(|note| format!("# {}\n", note.replace('\n', " ")));
+                    FileAction::Save(format!("{name}.csv"), (note.unwrap_or_default() + &table).into_bytes()).into()
+                }
                 None => {
                     let hint = if self.cx.mirror.info.is_none() { " Space runs the lab." } else { "" };
                     MessageAction::Toast(format!("{title} shows nothing yet.{hint}")).into()
@@ -315,7 +316,7 @@ fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>, no
     view_ui(ui, view, cx);
     ui.set_opacity(opacity);
     ui.set_clip_rect(clip);
-    let note = cx.questions.take_outdated();
+    let note = cx.questions.outdated.take();
     if note != last {
         match &note {
             Some(words) => ui.data_mut(|d| _ = d.insert_temp(key, words.clone())),

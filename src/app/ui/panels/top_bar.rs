@@ -266,7 +266,7 @@ fn entries_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, width: f3
     }
     entry(ui, "Open…", "Ctrl O", OpenAction::Sheet.into());
     if let Some(page) = page {
-        if page.mirror().is_some_and(|mirror| mirror.is_pinned() || mirror.pinned().is_some()) {
+        if page.mirror().is_some_and(|mirror| mirror.is_pinned || mirror.pinned().is_some()) {
             entry(ui, "Unpin the pinned run", "", PageAction::UnpinRun.into());
         } else if page.lab.has_runs() {
             entry(ui, "Pin this run", "", PageAction::PinRun.into());

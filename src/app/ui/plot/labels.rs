@@ -44,10 +44,7 @@ fn leader_line(label: Rect, layout: &Layout, reference: &Reference) -> Option<[P
     };
     let edge = if label_ends.max < at { label_ends.max } else { label_ends.min };
     let is_apart = !label_ends.contains(at) && (edge - at).abs() > ROW_HEIGHT / 2.0;
-    let place = |end: f32| match reference.vertical {
-        true => pos2(end, label.center().y),
-        false => pos2(label.center().x, end),
-    };
+    let place = |end: f32| if reference.vertical { pos2(end, label.center().y) } else { pos2(label.center().x, end) };
     is_apart.then(|| [edge, at].map(place))
 }
 

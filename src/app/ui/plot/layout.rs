@@ -408,10 +408,7 @@ fn elide(words: String, room: f32, measure: MeasureText<'_>) -> String {
 
 /// About as many ticks of an axis as wanted: places with their numbers.
 fn ticks(axis: &Axis, scale: Scale, [from, to]: [f64; 2], wanted: usize) -> Vec<(f64, String)> {
-    match axis.integer_ticks {
-        true => scale.integer_ticks(from, to, wanted),
-        false => scale.ticks(from, to, wanted),
-    }
+    if axis.integer_ticks { scale.integer_ticks(from, to, wanted) } else { scale.ticks(from, to, wanted) }
 }
 
 fn axis_label(axis: &Axis, scale: Scale) -> String {

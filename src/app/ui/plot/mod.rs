@@ -282,10 +282,7 @@ pub struct Zone {
 impl Zone {
     /// The strip in the layout's points, which may reach beyond the plot; `None` where an end has no place on the axis.
     fn rect(&self, layout: &geometry::Layout) -> Option<Rect> {
-        let place = |v: f64| match self.vertical {
-            true => layout.x_of(v),
-            false => layout.y_of(v),
-        };
+        let place = |v: f64| if self.vertical { layout.x_of(v) } else { layout.y_of(v) };
         let [a, b] = [self.from, self.to].map(place);
         let ends = Rangef::new(a.min(b), a.max(b));
         let [x, y] = if self.vertical { [ends, layout.plot.y_range()] } else { [layout.plot.x_range(), ends] };

@@ -112,7 +112,7 @@ fn an_open_question_says_for_how_long_and_how_far() {
     let mut mirror = run_at(5, RunState::Paused);
     let request = q.register(KEY, args(0.0), &mirror, &moment(None));
     q.touch(KEY);
-    let keys = q.take_touched();
+    let keys = std::mem::take(&mut q.touched);
     assert_eq!(q.unanswered(&keys, &mirror, 10.0), [Unanswered { request, since: 0.0, share: None }]);
     mirror.apply(Event::Question { request, state: QuestionState::Working(Some(0.25)) });
     assert_eq!(q.unanswered(&keys, &mirror, 12.0), [Unanswered { request, since: 2.0, share: Some(0.25) }]);
@@ -144,7 +144,7 @@ fn numbers_go_on_over_runs() {
     let mut mirror = Mirror::default();
     assert_eq!(q.register(KEY, args(0.0), &mirror, &moment(None)), 1);
     assert_eq!(q.next_number(), 2);
-    assert_eq!((q.last_number(), q.request(KEY)), (2, Some(1)));
+    assert_eq!((q.last_request, q.request(KEY)), (2, Some(1)));
     mirror.last_request = 40;
     q.follow_run(&mirror);
     assert_eq!(q.next_number(), 41, "a recorded question keeps its number");
@@ -154,9 +154,9 @@ fn numbers_go_on_over_runs() {
 fn a_replaced_question_waits_since_the_first_one() {
     let mut q = Questions::default();
     let mut mirror = run_at(5, RunState::Paused);
-    q.set_clock(10.0);
+    q.now = 10.0;
     q.register(KEY, args(0.0), &mirror, &moment(None));
-    q.set_clock(12.0);
+    q.now = 12.0;
     let request = q.register(KEY, args(1.0), &mirror, &moment(None));
     assert_eq!((q.waiting_time(KEY), q.args_of(request)), (2.0, Some(&args(1.0))));
     mirror.apply(Event::Question { request, state: QuestionState::Answered });

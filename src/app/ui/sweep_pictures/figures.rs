@@ -105,10 +105,7 @@ impl SweepFigure {
 /// The meaning of the line of a slice.
 pub fn mean_line_label(view: &SweepView<'_>, axis: usize) -> &'static str {
     let is_binned = view.values().is_some_and(|values_at_step| view.results.mean_line(values_at_step, axis).is_binned);
-    match is_binned {
-        true => "line: mean over all runs in eighths of the axis",
-        false => "line: mean over all runs at each value",
-    }
+    if is_binned { "line: mean over all runs in eighths of the axis" } else { "line: mean over all runs at each value" }
 }
 
 /// The recorded steps of the shown number: "at step 400", "at steps 350 to 400".

@@ -53,10 +53,7 @@ impl Arrangement {
         let sizes = panes.iter().filter_map(|pane| tile_size(&layout, layout.root?, pane.view, room));
         let largest = sizes.map(|size| size.x * size.y).fold(0.0, f32::max);
         let is_large = own.y >= WHOLE_VIEW_HEIGHT || own.x * own.y >= LARGE_SHARE * largest;
-        match is_large || room.x < 2.0 * plot::MIN_TILE_SIZE.x + GAP {
-            true => self,
-            false => Self::Grid { columns: 2, rows: 1 },
-        }
+        if is_large || room.x < 2.0 * plot::MIN_TILE_SIZE.x + GAP { self } else { Self::Grid { columns: 2, rows: 1 } }
     }
 
     pub fn all() -> impl Iterator<Item = Self> {

@@ -241,7 +241,7 @@ impl<'a> ViewCx<'a> {
 
     /// Says that the view shows no answer at all, so that none is marked as the answer to another question.
     pub fn shows_nothing(&mut self) {
-        self.questions.take_outdated();
+        self.questions.outdated = None;
     }
 
     /// The message of an empty chart over training: `hint` before a run, `absent` if a run reported no such number.
@@ -319,7 +319,7 @@ impl<'a> ViewCx<'a> {
 
     /// True if the view being drawn puts the question in every frame in which it is due.
     fn asks_by_itself<M: Measurement>(&self) -> bool {
-        keys_of::<M>(self.selection.variant).into_iter().any(|key| self.questions.is_touched(key))
+        keys_of::<M>(self.selection.variant).into_iter().any(|key| self.questions.touched.contains(&key))
     }
 
     /// The question to the variant in focus or to all that was put last; none where neither was.

@@ -63,7 +63,7 @@ impl LargeFigure {
     }
 
     /// Its name for a screen reader: "gate: 0.2000, open, coupled, at step 150".
-    pub fn accessible_text(&self) -> String {
+    fn accessible_text(&self) -> String {
         let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
         let owner = self.owner.as_ref().map_or("", |owner| owner.name.as_str());
         let parts = [self.meaning.as_str(), owner, self.measured.as_str()].into_iter().filter(|part| !part.is_empty());

@@ -89,7 +89,7 @@ pub struct System<N> {
     /// True if A and Y are divided by their root mean square after their rounds, which the paper allows in a remark. That
     /// looks at all neurons at once and is not a local rule. The factor counts as given, so that [`Number::error`]
     /// leaves out its rounding.
-    norms: bool,
+    pub norms: bool,
     /// True if all layers read and write one state.
     pub(super) single_state: bool,
     /// The indices of synapses that rotate in pairs, and of those without a partner.
@@ -175,11 +175,6 @@ impl<N: Number> System<N> {
         }
         let (wires, prods) = (inside(wires), inside(prods));
         Self { n, layers, wires, prods, synapses, drift, retention: vec![], norms: false, single_state: false, pairs }
-    }
-
-    /// Returns true if A and Y are divided by their root mean square over neurons.
-    pub fn has_norms(&self) -> bool {
-        self.norms
     }
 
     /// The index in [`State::sigma`] of the state that a layer reads and writes.

@@ -118,10 +118,10 @@ impl Level {
         let mut starts = vec![0usize; n + 1];
         for (a, b, _) in others() {
             starts[a + 1] += 1;
-            starts[b + 1] += usize::from(graph.is_directed());
+            starts[b + 1] += usize::from(graph.directed);
         }
         (0..n).for_each(|v| starts[v + 1] += starts[v]);
-        let links = if graph.is_directed() {
+        let links = if graph.directed {
             let (mut links, mut next) = (vec![(0, 0.0); starts[n]], starts.clone());
             for (from, to, w) in others().flat_map(|(a, b, w)| [(a, b, w), (b, a, w)]) {
                 links[next[from]] = (to as u32, w);

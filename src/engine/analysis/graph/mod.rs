@@ -64,11 +64,6 @@ impl Graph {
         self.arcs.node_count()
     }
 
-    /// Returns true if edges have a direction.
-    pub fn is_directed(&self) -> bool {
-        self.directed
-    }
-
     /// Arcs, of which an undirected edge has two.
     pub fn arcs(&self) -> usize {
         self.arcs.edge_count()

@@ -43,7 +43,7 @@ impl LognormalComparison {
 
 /// Hurwitz's zeta, the sum over k >= 0 of (q + k)^-s, for s > 1 and q > 0: some terms, then
 /// Euler and Maclaurin.
-pub fn zeta(s: f64, q: f64) -> f64 {
+fn zeta(s: f64, q: f64) -> f64 {
     const TERMS: u32 = 12;
     /// B_2j / (2j)!
     const BERNOULLI: [f64; 6] = [

@@ -56,7 +56,7 @@ impl AttributeValue {
     }
 
     /// Returns the type of the value.
-    pub fn attribute_type(&self) -> AttributeType {
+    fn attribute_type(&self) -> AttributeType {
         match self {
             Self::Integer(_) => AttributeType::Integer,
             Self::Float(_) => AttributeType::Float,

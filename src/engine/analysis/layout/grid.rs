@@ -17,7 +17,7 @@ pub struct Pyramid {
 const MIN_LEVEL: u32 = 2;
 
 /// The index of the first cell of a level: 16 + 64 + .. cells lie before it.
-pub fn first_cell(level: u32) -> usize {
+fn first_cell(level: u32) -> usize {
     ((1usize << (2 * level)) - (1 << (2 * MIN_LEVEL))) / 3
 }
 

@@ -206,7 +206,7 @@ fn finish(raw: &str) -> String {
 }
 
 /// Returns true if the article before this text is "an": by sound, for the words that occur.
-pub(super) fn begins_with_vowel_sound(text: &str) -> bool {
+fn begins_with_vowel_sound(text: &str) -> bool {
     let word: String = text.chars().take_while(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
     let silent_h = ["hour", "honest", "honour", "heir"].iter().any(|h| word.starts_with(h));
     let sounds_y = ["uni", "use", "usu", "one", "once", "eur"].iter().any(|y| word.starts_with(y))

@@ -39,13 +39,8 @@ impl FlowControl {
     /// Sets one of [`FlowControl::runtime_params`]; returns false if none has this name.
     pub(in crate::models) fn set(&mut self, controls: usize, name: &str, value: f64) -> bool {
         let number = NAMES.iter().take(controls).position(|known| *known == name);
-        match number.map(|i| &mut self.u[i]).or_else(|| (name == "alpha").then_some(&mut self.alpha)) {
-            Some(old) => {
-                *old = value;
-                true
-            }
-            None => false,
-        }
+        let known = number.map(|i| &mut self.u[i]).or_else(|| (name == "alpha").then_some(&mut self.alpha));
+        known.map(|old| *old = value).is_some()
     }
 }
 

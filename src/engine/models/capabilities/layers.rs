@@ -28,16 +28,6 @@ impl AttentionLayer {
         (0..layers).map(|i| Self::at_token_rate(format!("{name}.{i}"), window)).collect()
     }
 
-    /// Returns the layer, marked as differential or not.
-    pub fn with_differences(self, is_differential: bool) -> Self {
-        Self { is_differential, ..self }
-    }
-
-    /// Returns the layer, marked as strictly causal: it attends only to positions before the present one.
-    pub fn strictly_causal(self) -> Self {
-        Self { attends_to_self: false, ..self }
-    }
-
     /// Path under which a [`Tap`](crate::nn::Tap) finds the weights.
     pub fn tap_path(&self) -> String {
         format!("{}.attn.weights", self.path)
@@ -151,7 +141,7 @@ mod tests {
 
     #[test]
     fn strictly_causal_attention_sees_the_past_alone() {
-        let layer = AttentionLayer::at_token_rate("blocks.0", None).strictly_causal();
+        let layer = AttentionLayer { attends_to_self: false, ..AttentionLayer::at_token_rate("blocks.0", None) };
         assert_eq!((layer.seen(0), layer.seen(3)), (0, 3));
         assert_eq!(layer.uniform_weights(3), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.5, 0.5, 0.0]);
         assert!((layer.uniform_entropy(3) - 2f64.ln() / 3.0).abs() < 1e-12);

@@ -195,7 +195,7 @@ impl CoupledQkSpec {
     /// The number of values that all blocks save for backward for each position, beyond those of a plain fused block:
     /// queries and keys before an evolution, the intermediate results of a block that is not fused, and for
     /// differential attention both queries of a head and what they attend to.
-    pub(super) fn extra_saved(&self) -> f64 {
+    fn extra_saved(&self) -> f64 {
         let d = self.d_model as f64;
         let of_layer = |layer| {
             let apart = match self.is_fused(layer) {

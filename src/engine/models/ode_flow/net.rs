@@ -23,7 +23,7 @@ pub struct FieldNet {
     time1: Affine,
     time2: Affine,
     control: Affine,
-    alpha: Tensor, // scalar
+    pub(super) alpha: Tensor, // scalar
 }
 
 impl FieldNet {
@@ -68,10 +68,6 @@ impl FieldNet {
     /// u `(B, 4)` -> what it adds to the state `(B, 1, D)`.
     pub fn push(&self, u: &Tensor) -> Result<Tensor> {
         self.control.forward(u)?.unsqueeze(1)
-    }
-
-    pub fn alpha(&self) -> &Tensor {
-        &self.alpha
     }
 
     /// The net for a training step, whose accumulator, if there is one, takes the weights of the block and alpha.

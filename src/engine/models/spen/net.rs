@@ -42,7 +42,7 @@ pub(super) struct BlockState {
 impl BlockState {
     /// Mean of 1 / pi over channels at every token that was read last, `(B, T)`, if the block has fast weights.
     pub(super) fn inverse_precision(&self) -> Option<&[f32]> {
-        self.fast.as_ref().map(FastWeights::inverse_precision)
+        self.fast.as_ref().map(|fast| fast.inverse_precision.as_slice())
     }
 }
 
@@ -202,7 +202,7 @@ impl Traces {
     }
 
     /// Returns true if they are those of [`COEFFICIENTS`] and never trained.
-    pub fn are_fixed(&self) -> bool {
+    fn are_fixed(&self) -> bool {
         self.rates.iter().all(|rate| matches!(rate, Rate::Fixed(_)))
     }
 
@@ -263,9 +263,5 @@ impl FastWeights {
         let texts = texts.zip(self.inverse_precision.chunks_exact_mut(tokens));
         threads::for_each(b, texts, |(((state, inputs), errors), inverse)| read(rule, inputs, errors, inverse, state));
         Tensor::from_vec(errors, (b, t, d), x.device())?.to_dtype(x.dtype())
-    }
-
-    pub fn inverse_precision(&self) -> &[f32] {
-        &self.inverse_precision
     }
 }

@@ -140,6 +140,6 @@ impl Attention for DifferentialAttention {
     }
 
     fn evolution(&self) -> Option<&Evolution> {
-        self.projections.evolution()
+        self.projections.evolution.as_ref()
     }
 }

@@ -142,7 +142,7 @@ impl Attention for GroupedQueryAttention {
     }
 
     fn evolution(&self) -> Option<&Evolution> {
-        self.projections.evolution()
+        self.projections.evolution.as_ref()
     }
 
     fn fused(&self) -> Option<FusedAttention<'_>> {

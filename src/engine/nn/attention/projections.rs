@@ -12,7 +12,7 @@ pub(super) struct Projections {
     maps: [Tensor; 3], // wq (H d, D), wk and wv (Hkv d, D)
     heads: usize,
     kv_heads: usize,
-    evolution: Option<Evolution>,
+    pub evolution: Option<Evolution>,
 }
 
 impl Projections {
@@ -30,11 +30,6 @@ impl Projections {
         let pairs = evolution.is_none() || self.kv_heads == self.heads;
         ensure!(pairs, "{} query heads and {} key heads cannot evolve in pairs", self.heads, self.kv_heads);
         Ok(Self { evolution, ..self })
-    }
-
-    /// The evolution of queries and keys, if there is one.
-    pub fn evolution(&self) -> Option<&Evolution> {
-        self.evolution.as_ref()
     }
 
     /// wq, wk and wv.

@@ -20,7 +20,8 @@ pub(super) struct Metadata {
     path: String,
     bytes: usize,
     nested: usize,
-    exceeds_limit: bool,
+    /// The metadata is larger than the limit, so that reading on is useless.
+    pub exceeds_limit: bool,
 }
 
 impl Metadata {
@@ -54,11 +55,6 @@ impl Metadata {
         if !self.exceeds_limit {
             self.entries.insert(self.path.clone(), words.to_owned());
         }
-    }
-
-    /// Returns true if the metadata is larger than the limit, so that reading on is useless.
-    pub fn exceeds_limit(&self) -> bool {
-        self.exceeds_limit
     }
 
     /// Returns all entries, or the reason why they are incomplete.

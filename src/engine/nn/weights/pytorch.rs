@@ -79,7 +79,7 @@ impl Visitor<'_> {
     fn visit(&mut self, node: usize, depth: usize) -> Result<(), String> {
         self.nodes += 1;
         ensure!(self.nodes <= MAX_NODES, "it holds more than a model: save the model's state_dict alone".into());
-        if depth > MAX_DEPTH || self.metadata.exceeds_limit() {
+        if depth > MAX_DEPTH || self.metadata.exceeds_limit {
             return Ok(());
         }
         let p = self.pickle;

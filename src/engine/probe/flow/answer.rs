@@ -107,7 +107,7 @@ fn solver_use(options: &SolverOptions) -> SolverUse {
         atol: options.atol,
         steps: options.steps,
         is_adaptive: method.is_adaptive(),
-        order: method.order(),
+        order: method.tableau().order,
         evaluations_per_step: method.evaluations_per_step(options.policy) as u32,
     }
 }

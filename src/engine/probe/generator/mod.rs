@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use crate::{
         models::{FamilySpec, fast_slow::FastSlowSpec, stationary::StationarySpec},
-        probe::{ProbeContext, find},
+        probe::find,
         telemetry::{Args, Measurement},
     };
 
@@ -142,8 +142,11 @@ mod tests {
         let ask = |spec: &ModelSpec, is_trained: bool| -> Result<Option<GeneratorState>> {
             let (mut model, corpus) = testing::model(spec)?;
             let (args, probe) = (Args::new(), find("generator").expect("a probe"));
-            let mut cx = ProbeContext::standalone(model.as_mut(), &corpus, &Device::Cpu, &args);
-            let answers = if is_trained { probe.ask(&mut cx)? } else { probe.ask_untrained(&mut cx)? };
+            let cx = ProbeInputs::standalone(&corpus, &Device::Cpu);
+            let answers = match is_trained {
+                true => (probe.ask)(model.as_mut(), &args, &cx)?,
+                false => (probe.ask_untrained)(model.as_ref(), &args, &cx)?,
+            };
             Ok(answers.first().and_then(|answer| GeneratorState::from_payload(&answer.payload).cloned()))
         };
         let network = ModelSpec::Stationary(StationarySpec::tiny());

@@ -176,11 +176,11 @@ mod tests {
             (0..2).map(|_| OpenQuestion::send(run.path(), "scale_lr", &args, None).unwrap()).collect();
         let taken = inbox.take(0).unwrap();
         let ids: Vec<&str> = taken.iter().map(|question| question.id.as_str()).collect();
-        assert_eq!(ids, [put[0].id(), put[1].id()]);
+        assert_eq!(ids, [&*put[0].id, &*put[1].id]);
         assert_eq!((taken[0].ask.as_str(), &taken[0].args), ("scale_lr", &args));
         assert!(inbox.take(0).unwrap().is_empty());
-        inbox.answer(put[0].id(), 7, Ok("halved".to_owned())).unwrap();
-        inbox.answer(put[1].id(), 7, Err("not now".to_owned())).unwrap();
+        inbox.answer(&put[0].id, 7, Ok("halved".to_owned())).unwrap();
+        inbox.answer(&put[1].id, 7, Err("not now".to_owned())).unwrap();
         let info = RunInfo::default();
         let Some(Reply::Answered { words, sample }) = put[0].reply(&info).unwrap() else { panic!("no answer") };
         assert_eq!((words.as_str(), sample.step), ("halved", 7));

@@ -32,7 +32,7 @@ pub(super) enum Line {
 pub(super) struct Lines {
     source: Option<Box<dyn Source>>,
     /// The log grows: its last line may not be whole yet.
-    is_followed: bool,
+    pub is_followed: bool,
     /// The line that was read last, or the part of it that is there.
     pub line: Vec<u8>,
     /// The number of whole lines that were read.
@@ -61,11 +61,6 @@ impl Lines {
     /// True while there may be more to read.
     pub fn is_open(&self) -> bool {
         self.source.is_some()
-    }
-
-    /// True for a log that grows.
-    pub fn is_followed(&self) -> bool {
-        self.is_followed
     }
 
     /// True if nothing was read yet.

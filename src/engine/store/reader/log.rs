@@ -106,12 +106,11 @@ fn parse_event(line: &[u8], _: &mut NameTable) -> Parsed {
 /// A log with its next event read ahead.
 pub(super) struct LogFile {
     pub folder: PathBuf,
-    name: &'static str,
+    kind: LogKind,
     lines: Lines,
     bad: u64,
     /// The number of bad lines in the last report.
     bad_reported: u64,
-    parse: fn(&[u8], &mut NameTable) -> Parsed,
     /// The bytes that the log had when it was opened, if it must be complete: later ones are not read.
     pub length: Option<u64>,
     pub head: Option<(u64, Event)>,
@@ -142,7 +141,7 @@ pub(super) const EVENTS_LOG: LogKind =
 impl LogFile {
     /// Opens the log of a folder. One that is missing is a loss, unless the run `may_lack` it or a part of it.
     pub fn open(folder: &Path, kind: LogKind, may_lack: bool) -> Self {
-        let mut log = Self::new(folder, kind, Lines::new(None, false));
+        let mut log = Self::unopened(folder, kind, false);
         match open_inside(folder, kind.name) {
             Ok(file) => {
                 log.length = file.metadata().ok().filter(|_| !may_lack).map(|data| data.len());
@@ -166,14 +165,9 @@ impl LogFile {
         if let Some(length) = self.length.filter(|length| *length < written) {
             self.damage.push(format!(
                 "{} has lost lines: it has {length} bytes, and had {written} at the checkpoint of step {step}",
-                self.name
+                self.kind.name
             ));
         }
-    }
-
-    /// A log that grows: [`LogFile::poll`] opens it.
-    pub fn followed(folder: &Path, kind: LogKind) -> Self {
-        Self::new(folder, kind, Lines::new(None, true))
     }
 
     /// A log that is in memory.
@@ -181,20 +175,18 @@ impl LogFile {
         Self::new(Path::new(""), kind, Lines::new(Some(Box::new(Cursor::new(bytes))), false))
     }
 
-    /// A log that is not read at all.
-    pub fn skipped(folder: &Path, kind: LogKind) -> Self {
-        Self::new(folder, kind, Lines::new(None, false))
+    /// A log that is not open: one that grows is opened by [`LogFile::poll`], any other is not read at all.
+    pub fn unopened(folder: &Path, kind: LogKind, is_followed: bool) -> Self {
+        Self::new(folder, kind, Lines::new(None, is_followed))
     }
 
     fn new(folder: &Path, kind: LogKind, lines: Lines) -> Self {
-        let LogKind { name, parse, .. } = kind;
         Self {
             folder: folder.to_owned(),
-            name,
+            kind,
             lines,
             bad: 0,
             bad_reported: 0,
-            parse,
             length: None,
             head: None,
             damage: vec![],
@@ -208,43 +200,43 @@ impl LogFile {
     /// # Errors
     /// If there is something that is not a file, or the system refuses.
     pub fn poll(&mut self) -> Result<FolderStatus, StoreError> {
-        if !self.lines.is_followed() {
+        if !self.lines.is_followed {
             return Ok(FolderStatus::Same);
         }
-        match open_inside(&self.folder, self.name) {
-            Ok(file) => match self.lines.resume(file).at("read", &self.folder.join(self.name))? {
+        match open_inside(&self.folder, self.kind.name) {
+            Ok(file) => match self.lines.resume(file).at("read", &self.folder.join(self.kind.name))? {
                 true => Ok(FolderStatus::Same),
                 false => Ok(FolderStatus::Replaced),
             },
             Err(e) if e.is_missing() && self.lines.is_at_start() => Ok(FolderStatus::Same),
-            Err(e) if e.is_missing() => Ok(FolderStatus::Missing { why: format!("{} is gone", self.name) }),
-            Err(e) => Err(e).at("read", &self.folder.join(self.name)),
+            Err(e) if e.is_missing() => Ok(FolderStatus::Missing { why: format!("{} is gone", self.kind.name) }),
+            Err(e) => Err(e).at("read", &self.folder.join(self.kind.name)),
         }
     }
 
     pub fn fill(&mut self, names: &mut NameTable, notices: &mut VecDeque<Event>) {
         while self.head.is_none() && self.lines.is_open() {
-            match self.lines.next(self.name) {
+            match self.lines.next(self.kind.name) {
                 Ok(Line::End) => {
                     self.lines.close();
                     if self.bad > self.bad_reported.max(MAX_REPORTED_LINES) {
                         self.bad_reported = self.bad;
-                        self.warn_of_loss(format!("{}: {} lines could not be read", self.name, self.bad), notices);
+                        self.warn_of_loss(format!("{}: {} lines could not be read", self.kind.name, self.bad), notices);
                     }
                 }
                 Ok(Line::Whole { ended }) => self.take_line(ended, names, notices),
                 Ok(Line::TooLong) => {
-                    let limit = size(longest(self.name));
+                    let limit = size(longest(self.kind.name));
                     self.skip_line(
                         &format!("it is longer than {limit}, the most that is read of a line of this file"),
                         notices,
                     );
                 }
                 Err(e) => {
-                    let words = format!("{} cannot be read beyond line {}: {e}", self.name, self.lines.number);
+                    let words = format!("{} cannot be read beyond line {}: {e}", self.kind.name, self.lines.number);
                     self.warn_of_loss(words, notices);
                     self.lines.close();
-                    self.failure = Some(StoreError::io("read", &self.folder.join(self.name), e));
+                    self.failure = Some(StoreError::io("read", &self.folder.join(self.kind.name), e));
                 }
             }
         }
@@ -255,7 +247,7 @@ impl LogFile {
         if line.is_empty() {
             return;
         }
-        match (self.parse)(line, names) {
+        match (self.kind.parse)(line, names) {
             Ok(Some((step, _))) if step > MAX_STEP => self.skip_line(&limit_message("step", step), notices),
             Ok(head) => self.head = head,
             Err(_) if !ended => {
@@ -276,7 +268,7 @@ impl LogFile {
     }
 
     fn skipped_line_message(&self, why: &str) -> String {
-        format!("{} line {} is passed over: {why}", self.name, self.lines.number)
+        format!("{} line {} is passed over: {why}", self.kind.name, self.lines.number)
     }
 
     /// Counts a last line that is cut short as damage.

@@ -25,7 +25,7 @@ pub(super) struct Block {
 
 impl Block {
     /// Columns of the block's scores that its row r (of any head) attends to.
-    pub(super) fn attended_columns(&self, r: usize) -> Range<usize> {
+    fn attended_columns(&self, r: usize) -> Range<usize> {
         let at = self.start + r % self.len;
         (at + 1).saturating_sub(self.window) - self.lo..at + 1 - self.lo
     }

@@ -63,10 +63,7 @@ impl Recurrence {
     /// The angle by which each pair of neurons of a head is turned at this position: cosines and sines, `(N / 2)` each; empty without
     /// rotary embedding.
     pub fn rotation(&self, at: usize) -> (Vec<f32>, Vec<f32>) {
-        match self.spec.rotary {
-            true => angles(at..at + 1, &self.spec.pair_frequencies(self.n)),
-            false => (vec![], vec![]),
-        }
+        if self.spec.rotary { angles(at..at + 1, &self.spec.pair_frequencies(self.n)) } else { (vec![], vec![]) }
     }
 
     /// v `(D)` of the token at the position of `rotation` -> what the neurons write, `(O)`. The state `(H, N, D)` is read and

@@ -117,10 +117,7 @@ impl Rule {
         if curve.len() > MAX_STEPS || !is_rising || !is_of_seeds || !self.has_curve() {
             return Some("the curve over steps is none of its rule and its seeds".to_owned());
         }
-        let judged = match self.at {
-            Some(at) => curve.iter().find(|point| point.step == at),
-            None => Some(last),
-        };
+        let judged = self.at.map_or(Some(last), |at| curve.iter().find(|point| point.step == at));
         let is_close = |(a, b): (&f64, &f64)| (a - b).abs() <= ROUNDING * a.abs().max(b.abs());
         let leads = |point: &StepValues| {
             let mut pairs = point.values.iter().zip(&values).chain(point.beside.iter().zip(&beside));

@@ -170,7 +170,7 @@ impl Judgement {
 
     /// The corrected p, and whether it is the correction by which the claim cannot be told: "p 0.07 against the bound, after Holm's
     /// correction for the paper's 22 rules, above 0.05, so that it cannot be told; .."; or why there is no p.
-    pub(super) fn correction_label(&self, rule: &Rule) -> Option<String> {
+    fn correction_label(&self, rule: &Rule) -> Option<String> {
         let outcome = self.outcome?;
         let Some(p) = self.p.map(p_label) else {
             return Some("no p, as the values of the seeds do not differ".to_owned());
@@ -205,7 +205,7 @@ impl Judgement {
     }
 
     /// True where its numbers alone decide the claim, but not after Holm's correction.
-    pub(super) fn is_undecided_by_correction(&self, rule: &Rule) -> bool {
+    fn is_undecided_by_correction(&self, rule: &Rule) -> bool {
         let is_decided_alone = |outcome: Outcome| outcome.p() <= 1.0 - rule.confidence;
         self.numbers_verdict == Verdict::CannotBeTold && self.outcome.is_some_and(is_decided_alone)
     }

@@ -51,7 +51,7 @@ pub fn knobs_of(ask: &str) -> Option<Vec<Knob>> {
     match ask {
         PAUSE | RESUME | SAVE => Some(vec![]),
         SCALE_LR => Some(ScaleLrArgs::knobs()),
-        _ => find_probe(ask).map(ProbeEntry::knobs),
+        _ => find_probe(ask).map(|probe| (probe.knobs)()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::ui::{
     app::prelude::*,
-    figure::{Figure, ViewWithNote},
+    figure::Figure,
     panels::picture::{Destination, Picture},
 };
 
@@ -58,14 +58,13 @@ pub(in crate::ui) fn draw_pictures(app: &mut App, ctx: &Context) {
         let mirror = page.run.as_ref().map_or(&nothing, |r| &r.mirror);
         let figure = Figure::new(sheet.view, mirror, &page.config, &page.knobs, &theme);
         let (size, questions) = ([width / scale, height / scale], Some(&page.questions));
-        let figure = Figure { step, size, pixels_per_point: scale, questions, ..figure };
-        let Some(view) = page.tiling.views.get_mut(&sheet.tile) else { continue };
         let note = page.notes.get(&sheet.tile).map(String::as_str);
-        let mut view = ViewWithNote { view: view.as_mut(), note };
+        let figure = Figure { step, size, pixels_per_point: scale, questions, note, ..figure };
+        let Some(view) = page.tiling.views.get_mut(&sheet.tile) else { continue };
         if !sheet.is_svg {
-            app.pictures.paint(&sheet, ctx, |target| figure.lay_out(&mut view, &mut selection, target));
+            app.pictures.paint(&sheet, ctx, |target| figure.lay_out(view.as_mut(), &mut selection, target));
         } else {
-            let text = figure.svg_of(&mut view, &mut selection);
+            let text = figure.svg_of(view.as_mut(), &mut selection);
             save(app, sheet.file(), text.into_bytes());
         }
     }

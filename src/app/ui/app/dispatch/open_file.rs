@@ -81,7 +81,7 @@ fn open_lab_taking(app: &mut App, kind: FileKind, ctx: &Context) -> bool {
 }
 
 /// Opens trained weights in the lab on screen, or in the first that takes any: paused, to be asked or trained on.
-pub(in crate::ui) fn open_checkpoint(app: &mut App, path: &Path, ctx: &Context) {
+fn open_checkpoint(app: &mut App, path: &Path, ctx: &Context) {
     if !open_lab_taking(app, FileKind::Checkpoint, ctx) {
         let words = format!("{} was not opened: no lab of this build takes trained weights.", path.display());
         return app.toasts.push(Level::Warning, words);

@@ -76,7 +76,7 @@ fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
             app.consented_run = app.has_stop_consent.then_some(folder);
         }
         Some(ShownRun::Example) => example::show_again(page, app.host.as_mut(), ctx),
-        Some(ShownRun::New) => page.relaunch(app.host.as_mut(), ctx),
+        Some(ShownRun::New) => page.begin(app.host.as_mut(), ctx, |_| {}),
         None => app.opening.extend(awaited),
     }
     app.toasts.push(Level::Info, words);

@@ -145,10 +145,7 @@ fn tick_all_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage) {
     let are_ticked = !shown.is_empty() && shown.iter().all(|folder| page.ticked.contains(folder));
     square_ui(ui, shell, &response, "Tick all runs shown", are_ticked);
     if response.on_hover_text("Ticks all runs that are shown, for comparison, or unticks them.").clicked() {
-        match are_ticked {
-            true => page.ticked.retain(|folder| !shown.contains(folder)),
-            false => page.ticked.extend(shown),
-        }
+        if are_ticked { page.ticked.retain(|folder| !shown.contains(folder)) } else { page.ticked.extend(shown) }
     }
 }
 

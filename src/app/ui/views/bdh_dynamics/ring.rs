@@ -25,7 +25,7 @@ impl Ring {
     }
 
     /// The position of a neuron at this share of the radius.
-    pub fn neuron_position(&self, neuron: usize, share: f32) -> Pos2 {
+    fn neuron_position(&self, neuron: usize, share: f32) -> Pos2 {
         let angle = std::f32::consts::TAU * (neuron as f32 / self.n as f32 - 0.25);
         self.centre + vec2(angle.cos(), angle.sin()) * (self.radius * share)
     }

@@ -34,7 +34,7 @@ pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec
     let said = executed.map_or("none yet", |k| KERNELS[k].title);
     let (rect, response, painter) =
         canvas_ui(ui, vec2(size.x, 4.0 * row), Sense::hover(), format!("rounds, executed: {said}"));
-    let norms = if machine.system.has_norms() { NORM_SUFFIXES } else { [""; 4] };
+    let norms = if machine.system.norms { NORM_SUFFIXES } else { [""; 4] };
     for (k, kernel) in KERNELS.iter().enumerate() {
         let top = rect.top() + row * k as f32;
         let place = Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), row));

@@ -68,7 +68,7 @@ impl Sweep {
     /// Drops the points measured since the sweep began, and ignores answers that are still to come.
     fn cancel(&mut self, cx: &ViewCx<'_>, kind: usize) {
         self.running = None;
-        self.dropped[kind] = cx.questions.last_number();
+        self.dropped[kind] = cx.questions.last_request;
         self.results[kind] = self.before[kind].take();
         self.shown[kind].clone_from(&self.results[kind]);
         self.begun[kind] = None;

@@ -106,7 +106,7 @@ impl Palette {
     }
 
     /// The line of the legend that a group belongs to.
-    pub fn legend_line(&self, group: Option<u32>) -> usize {
+    fn legend_line(&self, group: Option<u32>) -> usize {
         let grey = self.groups.len().saturating_sub(1);
         group.map_or(grey, |g| self.places.get(&g).copied().unwrap_or(grey))
     }

@@ -100,10 +100,9 @@ mod tests {
             }
         };
         let progress = Progress::new(&report, &never).showing(&show);
-        let (corpus, device) = (&corpus, &Device::Cpu);
-        let cx = ProbeInputs { step: 0, corpus, texts: &[], device, seed: 0, progress };
-        let whole = args.ask(&model, &cx)?;
-        let unseen = args.ask(&model, &ProbeInputs { progress: Progress::none(), ..cx })?;
+        let cx = ProbeInputs::standalone(&corpus, &Device::Cpu);
+        let whole = args.ask(&model, &ProbeInputs { progress, ..cx })?;
+        let unseen = args.ask(&model, &cx)?;
         assert_eq!(unseen.tokens, whole.tokens, "who looks changes nothing");
         let shown = shown.into_inner();
         assert!((3..200).contains(&shown.len()), "{} times", shown.len());
