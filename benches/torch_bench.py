@@ -7,7 +7,7 @@ untimed steps (--warm) come first. Each case prints one line of JSON. `orrery-be
 benches/torch_bench.py` runs this script and itself in turn and prints ratios. The models are those that make the
 oracles, tests/oracles/make/families, so what is timed is what the tests compare with. Those of `gated_linear` and
 `graph_bdh` read position by position, as their equations are printed, which a PyTorch made for speed would not: their
-ratios are no bound.
+ratios are not a bound.
 """
 
 import argparse

@@ -3,7 +3,7 @@
 
 use std::alloc::System;
 
-use orrery::nn::memory::{Counting, most_held};
+use orrery::nn::memory::{Counting, peak_bytes};
 
 #[path = "readers.rs"]
 mod readers;
@@ -11,11 +11,11 @@ mod readers;
 #[global_allocator]
 static ALLOCATOR: Counting<System> = Counting(System);
 
-/// Most that a reader may hold for a file of 64 KiB.
-const MOST: u64 = 256 << 20;
+/// The largest number of bytes that a reader may hold for a file of 64 KiB.
+const MAX_BYTES: u64 = 256 << 20;
 
 pub fn read(name: &str, bytes: &[u8]) {
-    let ((), most) = most_held(|| readers::read(name, bytes));
-    let most = most.unwrap_or(0);
-    assert!(most < MOST, "{name} held {} MB for {} bytes", most >> 20, bytes.len());
+    let ((), peak) = peak_bytes(|| readers::read(name, bytes));
+    let peak = peak.unwrap_or(0);
+    assert!(peak < MAX_BYTES, "{name} held {} MB for {} bytes", peak >> 20, bytes.len());
 }

@@ -332,7 +332,7 @@ fn run_index(bytes: &[u8]) {
     row.headlines.keys().into_iter().for_each(|key| drop(row.headline_label(key)));
 }
 
-/// The bytes with others in the first places of a mark, at most so many.
+/// The bytes with others in the first places of a mark, at most this many.
 fn replaced(bytes: &[u8], mark: &[u8], with: &[u8], most: usize) -> Vec<u8> {
     let (mut out, mut rest) = (vec![], bytes);
     for _ in 0..most {

@@ -265,9 +265,9 @@ fn step_grid(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invoca
     settle(id.x, lane, moved(i, p, pushed));
 }
 
-// Beyond the last node stand the corners of the box around all, for whoever draws.
+// The corners of the box around all nodes follow the last node; the code that draws reads them.
 @compute @workgroup_size(1)
-fn tell_box() {
+fn write_bounds() {
     let b = box_at(turn.box_now);
     after[forces.count] = b.xy;
     after[forces.count + 1u] = b.zw;

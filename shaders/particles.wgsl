@@ -50,7 +50,7 @@ fn cell(at: vec2<i32>, last: vec2<i32>) -> vec2<f32> {
     return select(vec2<f32>(0.0), v, is_number(v.x) && is_number(v.y));
 }
 
-// The field at a place, between its samples; samples stand on the edges of the square.
+// The field at a place, between its samples; samples lie on the edges of the square.
 fn velocity(p: vec2<f32>) -> vec2<f32> {
     let last = vec2<i32>(textureDimensions(field)) - 1;
     let at = clamp(p, vec2<f32>(0.0), vec2<f32>(1.0)) * vec2<f32>(last);

@@ -343,7 +343,7 @@ fn one_step(model: &dyn Trainable, adam: &mut AdamW, batch: &Batch) -> Result<f6
     host::scalar(&loss.cross_entropy)
 }
 
-/// The median of values, of which there must be at least one.
+/// The median of at least one value.
 pub fn median(values: &[f64]) -> f64 {
     let (mut sorted, n) = (values.to_vec(), values.len());
     sorted.sort_by(f64::total_cmp);

@@ -26,13 +26,13 @@ pub fn report() -> Result<()> {
     neurons()
 }
 
-fn tell(name: &str, ms: f64, reference: f64) {
+fn print_time(name: &str, ms: f64, reference: f64) {
     println!("{name:<28}{ms:>14.3}{reference:>18.3}{:>10.2}", ms / reference);
 }
 
 fn row(name: &str, fused: Form, reference: Form) -> Result<()> {
     let time = |form: Form| milliseconds(&mut || form()?.backward().map(drop));
-    tell(name, time(fused)?, time(reference)?);
+    print_time(name, time(fused)?, time(reference)?);
     Ok(())
 }
 
@@ -56,7 +56,7 @@ fn update() -> Result<()> {
         Tensor::stack(&squares, 0)?.sum_all()?.sqrt()?;
         adamw::reference(&slots, &rule)
     };
-    tell("AdamW, 0.79 M weights", ms, milliseconds(&mut reference)?);
+    print_time("AdamW, 0.79 M weights", ms, milliseconds(&mut reference)?);
     Ok(())
 }
 

@@ -1,5 +1,5 @@
 //! `orrery-bench --frames LAB`: what the frames of the window cost while a run trains and a hand drags, and what the run
-//! loses by being looked at. It opens the window and moves the pointer itself; a display is needed, a person is not.
+//! loses by being looked at. It opens the window and moves the pointer itself; it needs a display but no user.
 
 use std::{
     fs,
@@ -38,7 +38,7 @@ enum Act {
     Scrub,
 }
 
-/// The script: a minute, with the looked-at parts between two that nobody looks at.
+/// The script: a minute, with the visible parts between two with a hidden window.
 const SCRIPT: [(Act, f64); 9] = [
     (Act::Open, 3.0),
     (Act::Rest, 4.0),
@@ -82,7 +82,7 @@ struct ThreadTimes {
 }
 
 impl ThreadTimes {
-    /// Of Linux; zero elsewhere.
+    /// Reads them from Linux; zero elsewhere.
     fn now() -> Self {
         let mut times = Self::default();
         let own = std::process::id().to_string();

@@ -19,7 +19,7 @@ use orrery::{
 
 const VOCAB: usize = 256;
 const LAYERS: usize = 6;
-/// Of the text that is read at once.
+/// The length of the text that is read at once.
 const TOKENS: usize = 1000;
 /// Tokens of one measurement of the recurrent form; the median is taken.
 const STREAMED: usize = 20;
@@ -32,7 +32,7 @@ struct Timing {
     ms: f64,
 }
 
-/// The model of this program, and where its text stands.
+/// This program's model, and how far it has read the text.
 struct Ours {
     model: Bdh,
     reader: TokenReader,
@@ -89,7 +89,7 @@ impl Ours {
     }
 }
 
-/// Prints for each case the median of both sides and their ratio; `--steps` texts, and so many times twenty tokens.
+/// Prints for each case the median of both sides and their ratio; `--steps` texts, and this many times twenty tokens.
 pub fn report(args: &BenchArgs, mut peer: Option<LinePeer>) -> std::result::Result<(), Failure> {
     let failed = |e: candle_core::Error| Failure::run(format!("the bench failed: {e}"));
     let mut ours = Ours::new().map_err(failed)?;
@@ -116,7 +116,7 @@ pub fn report(args: &BenchArgs, mut peer: Option<LinePeer>) -> std::result::Resu
     Ok(())
 }
 
-/// Of times in milliseconds, the peer's perhaps none.
+/// A line from times in milliseconds; the peer may have none.
 fn line(words: &str, case: &str, here: &[f64], there: &[f64]) -> String {
     let rate = |ms: f64| if case == "token" { format!(" ({:.1} tokens/s)", 1e3 / ms) } else { String::new() };
     let ours = median(here);

@@ -40,7 +40,7 @@ pub fn report(args: &BenchArgs, jobs: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Seconds that the runs take, so many at once.
+/// Seconds that the runs take, this many at once.
 fn timed(args: &BenchArgs, case: &str, jobs: usize, at_once: usize) -> Result<f64, Failure> {
     let began = Instant::now();
     let (mut waiting, mut running) = (jobs, Vec::<Child>::new());

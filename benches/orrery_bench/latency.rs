@@ -1,5 +1,5 @@
 //! How long a person waits for an answer after moving a slider of the ODE flow: from the question's way into
-//! the run's queue to the answer in the reader's hands, while the run stands and while it trains. A window
+//! the run's queue to the answer in the reader's hands, while the run is paused and while it trains. A window
 //! draws it in its next frame.
 
 use std::time::{Duration, Instant};
@@ -23,25 +23,25 @@ const QUESTIONS: u64 = 300;
 const WARM: u64 = 30;
 
 /// Tells when answers and steps come.
-struct Clock(crossbeam::channel::Sender<Came>);
+struct Clock(crossbeam::channel::Sender<Arrival>);
 
-enum Came {
+enum Arrival {
     Answer(u64, Instant),
     Step(u64),
 }
 
 impl Sink for Clock {
     fn event(&mut self, event: &Event) -> Result<(), String> {
-        let came = match event {
+        let arrival = match event {
             Event::Sample(s) if s.channel.as_str() == FlowAnswer::CHANNEL => {
-                s.request.map(|r| Came::Answer(r, Instant::now()))
+                s.request.map(|r| Arrival::Answer(r, Instant::now()))
             }
-            Event::Step(s) => Some(Came::Step(s.step)),
+            Event::Step(s) => Some(Arrival::Step(s.step)),
             Event::State(orrery::telemetry::RunState::Failed { message }) => return Err(message.clone()),
             _ => None,
         };
         // nobody listens any more at the end
-        came.map_or(Ok(()), |c| self.0.send(c).or(Ok(())))
+        arrival.map_or(Ok(()), |c| self.0.send(c).or(Ok(())))
     }
 }
 
@@ -97,19 +97,19 @@ fn question(request: u64) -> Question {
 /// Longer than any answer takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn until_answer(arrivals: &Receiver<Came>, request: u64) -> Option<Instant> {
+fn until_answer(arrivals: &Receiver<Arrival>, request: u64) -> Option<Instant> {
     loop {
         match arrivals.recv_timeout(PATIENCE).ok()? {
-            Came::Answer(r, at) if r == request => return Some(at),
+            Arrival::Answer(r, at) if r == request => return Some(at),
             _ => {}
         }
     }
 }
 
-fn until_step(arrivals: &Receiver<Came>, step: u64) -> Option<()> {
+fn until_step(arrivals: &Receiver<Arrival>, step: u64) -> Option<()> {
     loop {
         match arrivals.recv_timeout(PATIENCE).ok()? {
-            Came::Step(s) if s >= step => return Some(()),
+            Arrival::Step(s) if s >= step => return Some(()),
             _ => {}
         }
     }

@@ -91,8 +91,8 @@ struct BenchArgs {
     /// With --frames: a software adapter draws every frame whole, as a graphics card does
     #[arg(long, requires = "frames")]
     whole: bool,
-    /// Time so many small runs (of --case, else fast_slow), one after another and in parallel on all cores, in turn, and print
-    /// the ratio
+    /// Time this many small runs (of --case, else fast_slow), one after another and in parallel on all cores, in turn,
+    /// and print the ratio
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "8", conflicts_with_all = ["operations", "products", "solvers", "latency", "communities", "graph_picture", "streaming", "inference", "frames", "json", "vs_torch", "threads"])]
     jobs: Option<usize>,
     /// Interleave with this Python running this script (benches/torch_bench.py) and print ratios

@@ -38,7 +38,7 @@ struct Row {
     count: usize,
     forward: f64,
     both: f64,
-    /// Of the products in both directions.
+    /// Operations of the products in both directions.
     gflop: f64,
 }
 

@@ -9,7 +9,7 @@ use pulp::{Simd, WithSimd};
 const CHAINS: usize = 12;
 /// Multiply-adds of a chain in a timed run: some ten milliseconds.
 const LENGTH: usize = 4_000_000;
-/// Timed runs, of which the fastest counts: other work on the machine only makes one longer.
+/// Timed runs. The fastest counts, because other work on the machine only makes a run longer.
 const ROUNDS: usize = 7;
 
 struct Chains;
@@ -32,7 +32,7 @@ impl WithSimd for Chains {
     }
 }
 
-/// GFLOP/s of so many threads together.
+/// GFLOP/s of this many threads together.
 pub fn gflops(threads: usize) -> f64 {
     (0..ROUNDS).map(|_| round(threads)).fold(0.0, f64::max)
 }

@@ -87,13 +87,19 @@ pub fn compare(args: &BenchArgs, cases: &[Case], python: &str, script: &str) -> 
             here.push(sides.ours(case.name, args.sizes)?);
             there.push(sides.theirs(case.name, args.sizes)?);
         }
-        tell(args, case.name, &here, &there, peak)?;
+        print_comparison(args, case.name, &here, &there, peak)?;
     }
     Ok(())
 }
 
 /// `machine`: its peak, GFLOP/s.
-fn tell(args: &BenchArgs, name: &str, here: &[CaseTiming], there: &[CaseTiming], machine: f64) -> Result<(), Failure> {
+fn print_comparison(
+    args: &BenchArgs,
+    name: &str,
+    here: &[CaseTiming],
+    there: &[CaseTiming],
+    machine: f64,
+) -> Result<(), Failure> {
     let middle = |found: &[CaseTiming]| median(&found.iter().map(|f| f.ms_median).collect::<Vec<_>>());
     let (ours, theirs) = (middle(here), middle(there));
     let mut ratios: Vec<f64> = here.iter().zip(there).map(|(a, b)| a.ms_median / b.ms_median).collect();

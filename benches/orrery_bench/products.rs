@@ -1,6 +1,6 @@
 //! `orrery-bench --products`: our matrix products against the `gemm` crate's, at the shapes of the labs' models. Both are
-//! timed in turn in many short rounds, of which the shortest counts: other work on the machine only makes a round longer. It
-//! knows no model; the shapes are a list.
+//! timed in turn in many short rounds. The shortest counts, because other work on the machine only makes a round
+//! longer. It uses no model; the shapes are a list.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use orrery::nn::{
     set_threads,
 };
 
-/// Rounds in each of which both sides run.
+/// Rounds; both sides run in each.
 const ROUNDS: usize = 150;
 /// Multiplications in a timed run, about: short products are repeated.
 const WORK: usize = 1 << 25;

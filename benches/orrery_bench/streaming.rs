@@ -1,4 +1,4 @@
-//! What a streamed token costs after so many others were read: with moving averages, always the same; with softmax
+//! What a streamed token costs after this many others were read: with moving averages, always the same; with softmax
 //! attention, more and more.
 
 use std::time::Instant;
@@ -28,7 +28,7 @@ const MODELS: [(&str, Predictor, usize); 3] = [
     ("softmax attention", Predictor::SoftmaxAttention, 2),
 ];
 
-/// Of the last tokens of a length.
+/// The cost of the last tokens of a length.
 struct TokenCost {
     /// Tokens read by then.
     read: usize,

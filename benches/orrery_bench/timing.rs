@@ -1,4 +1,5 @@
-//! Timing of one operation: tensors of fixed values and the median time of a closure. It knows no operation.
+//! Timing of one operation: tensors of fixed values and the median time of a closure. It does not depend on any
+//! operation.
 
 use std::time::Instant;
 

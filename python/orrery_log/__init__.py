@@ -200,7 +200,7 @@ def _excepthook(kind: Any, value: Any, trace: Any) -> None:
 
 
 def _exit(status: Any = None, /) -> NoReturn:
-    """`sys.exit`, of which no hook tells: a status that says failure is the run's end."""
+    """`sys.exit`, which calls no hook: a status that says failure is the run's end."""
     is_success = status is None or (isinstance(status, int) and status == 0)
     if not is_success and threading.current_thread() is threading.main_thread():
         _remember_error(f"SystemExit: {status}")

@@ -11,7 +11,7 @@ from . import arrays
 from .notices import Refused
 from .weights import Tensor, header
 
-#: Arrays of more bytes together, in single precision, do not stand in the JSON.
+#: Arrays of more bytes together, in single precision, are not part of the JSON.
 LARGE = 1 << 20
 #: Bytes of the file and of its header that a reader takes.
 MAX_FILE = 64 << 20
@@ -62,7 +62,7 @@ def named_copies(value: Any, name: str, prefix: str) -> Iterator[tuple[str, arra
 
 
 def is_list_of_others(value: Any) -> bool:
-    """True for a list that is no array itself: of dicts, or of arrays that have several shapes."""
+    """True for a list that is not an array itself: of dicts, or of arrays that have several shapes."""
     if not isinstance(value, (list, tuple)):
         return False
     shapes = {getattr(item, "shape", None) for item in value}

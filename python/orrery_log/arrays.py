@@ -70,7 +70,7 @@ def numpy_of(value: Any) -> Any:
 def copy(value: Any, name: str = "array") -> Copy:
     """A private copy that later changes of `value` do not reach. A tensor stays on its device and nothing waits for it.
 
-    Refused: ragged lists, complex numbers, what is no array.
+    Refused: ragged lists, complex numbers, what is not an array.
     """
     if is_tensor(value):
         tensor = value.detach()
@@ -90,7 +90,7 @@ def copy(value: Any, name: str = "array") -> Copy:
         value = value.tolist()
     if isinstance(value, LISTS):
         return from_lists(value, name)
-    raise Refused(name, f"`{name}` is no array but {type(value).__name__}")
+    raise Refused(name, f"`{name}` is not an array but {type(value).__name__}")
 
 
 def after_copy(tensor: Any) -> DeviceTensor:

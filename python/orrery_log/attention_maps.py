@@ -15,7 +15,7 @@ from .numbers import plain
 MAX_LIST_VALUES = 50_000
 #: More positions than this make a map that nobody can look at.
 MAX_POSITIONS = 2048
-#: The layers of a step are written when the next step is logged, or when none has come for so many seconds.
+#: The layers of a step are written when the next step is logged, or when none has come for this many seconds.
 HOLD_SECS = 10.0
 
 
@@ -32,7 +32,7 @@ class Layer(NamedTuple):
 
     @classmethod
     def checked(cls, path: str, weights: arrays.Copy, differential: bool) -> Layer:
-        """Refused: shapes that are no `(heads, T, T)` or `(T, T)`. A batch of one is taken as its only item."""
+        """Refused: shapes that are not `(heads, T, T)` or `(T, T)`. A batch of one is taken as its only item."""
         sides = arrays.shape(weights)
         if len(sides) == 4 and sides[0] == 1:
             sides = sides[1:]

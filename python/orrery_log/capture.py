@@ -39,9 +39,9 @@ class Capture:
         self._quiet = False
         self._handles: list[Any] = []
         self._mode = function_mode(self)
-        #: True where a layer's batch and heads share an axis, of which one entry was taken.
+        #: True where a layer's batch and heads share an axis and one entry of it was taken.
         self.is_one_head = False
-        #: Whether sequences stand in rows of the input, as far as `nn.MultiheadAttention` tells.
+        #: Whether sequences are rows of the input, as far as `nn.MultiheadAttention` tells.
         self.batch_first: bool | None = None
         for name, module in model.named_modules():
             self._add(name.removeprefix("module.") if hasattr(name, "removeprefix") else name, module)

@@ -90,7 +90,7 @@ def make_inside(path: str) -> None:
 
 
 def check_inside(path: str) -> None:
-    """Raises Refused where a link or a file stands in the place of a folder, OSError where nothing does."""
+    """Raises Refused where a link or a file is in the place of a folder, OSError where nothing is."""
     if not stat.S_ISDIR(os.lstat(path).st_mode):
         text = f"`{path}` is a link or no folder: nothing is written there"
         raise Refused(f"folder {os.path.basename(path)}", text)
@@ -99,7 +99,7 @@ def check_inside(path: str) -> None:
 def open_file(path: str, flags: int) -> int:
     """Opens a file of a run folder, which may be somebody else's: no link is followed and no pipe waited for.
 
-    Raises Refused for what is no regular file, and for one that has another name too (a hard link) where it is to be
+    Raises Refused for what is not a regular file, and for one that has another name too (a hard link) where it is to be
     written; OSError where the system refuses.
     """
     name, is_written = os.path.basename(path), bool(flags & (os.O_WRONLY | os.O_RDWR))
@@ -115,7 +115,7 @@ def open_file(path: str, flags: int) -> int:
     found = os.fstat(fd)
     text = None
     if not stat.S_ISREG(found.st_mode):
-        text = f"`{name}` is no regular file"
+        text = f"`{name}` is not a regular file"
     elif is_written and found.st_nlink > 1:
         text = f"`{name}` has another name too (a hard link), under which it would change as well"
     if text is not None:
@@ -215,7 +215,7 @@ def fields(value: Any, depth: int) -> dict[Any, Any] | None:
     if type(value).__name__ in ("Namespace", "SimpleNamespace"):
         return dict(vars(value))
     if depth == 0 and hasattr(value, "__dict__"):
-        # `class Options: lr = 0.1`, of which an object has nothing of its own
+        # `class Options: lr = 0.1`, whose objects have no attributes of their own
         return attributes(value) or (attributes(type(value)) if not isinstance(value, type) else {})
     return None
 
@@ -228,7 +228,7 @@ def attributes(value: Any) -> dict[str, Any]:
 def facts(known: Mapping[str, Any]) -> dict[str, Any]:
     """What is known of a run, as run.json holds it.
 
-    Raises Refused for names that are not in `COUNTS` or `TEXTS`, TypeError or ValueError for what is no count.
+    Raises Refused for names that are not in `COUNTS` or `TEXTS`, TypeError or ValueError for what is not a count.
     """
     made: dict[str, Any] = {}
     for key, value in known.items():
@@ -238,7 +238,7 @@ def facts(known: Mapping[str, Any]) -> dict[str, Any]:
             made[key] = str(value)[:MAX_TEXT]
         else:
             names = ", ".join(COUNTS + TEXTS)
-            raise Refused(f"fact {key}", f"`{key}` is no fact of a run ({names}): update({{..}}) adds settings")
+            raise Refused(f"fact {key}", f"`{key}` is not a fact of a run ({names}): update({{..}}) adds settings")
     return made
 
 
@@ -272,7 +272,7 @@ class PreviousRun(NamedTuple):
 def read_previous_run(path: str) -> PreviousRun:
     """Reads run.json, and the last whole line of metrics.jsonl. What is damaged or missing is empty.
 
-    Raises Refused where the run is one that this package cannot write, or a file of it is no regular one.
+    Raises Refused where the run is one that this package cannot write, or a file of it is not a regular one.
     """
     record: Any = None
     description = read_file(os.path.join(path, "run.json"), MAX_DESCRIPTION)

@@ -29,7 +29,7 @@ MAX_CELL = 1000
 def cell(value: Any) -> arrays.Scalar | str:
     """A value of a table: a number of whatever library, else its text."""
     if not isinstance(value, (str, bool)):
-        with contextlib.suppress(TypeError, ValueError):  # what is no number
+        with contextlib.suppress(TypeError, ValueError):  # what is not a number
             return arrays.scalar(value, "cell")
     return str(value)[:MAX_CELL]
 

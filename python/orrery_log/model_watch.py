@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_WAITING = 8
 #: More passes than this before the first update and log are no longer taken for those of one step.
 MANY_IN_ONE_STEP = 10_000
-#: So many passes with gradients in eval mode, and none in training mode, are worth a sentence.
+#: Number of passes with gradients in eval mode, and none in training mode, after which a notice is given.
 MANY_PASSES = 10
 
 Gates = Union[bool, str, Iterable[str], Mapping[str, Callable[[], Any]]]

@@ -112,7 +112,7 @@ class Questions:
             self._fresh_until = time.monotonic() + COARSE_SECS
         self._changed = found.st_mtime_ns
         if not stat.S_ISDIR(found.st_mode):
-            self.run.notices.once("ask", "ask/ is no folder (or a link): nobody is answered")
+            self.run.notices.once("ask", "ask/ is a link or not a folder: no question is answered")
             return
         try:
             self._read_all(step)
@@ -169,7 +169,7 @@ class Questions:
     def _read(self, id: str) -> dict[str, Any] | None:
         """A question, or None if it was withdrawn.
 
-        Refused: what is no regular file of bounded size with an object, and what nobody waits for any more.
+        Refused: what is not a regular file of bounded size with an object, and what nobody waits for any more.
         """
         path = os.path.join(self.ask, f"{id}.json")
         if os.path.islink(path):  # where the system's open() has no O_NOFOLLOW
@@ -184,7 +184,7 @@ class Questions:
         try:
             found = os.fstat(fd)
             if not stat.S_ISREG(found.st_mode):
-                raise Refused("ask", "the question is no regular file")
+                raise Refused("ask", "the question is not a regular file")
             data = b""
             while len(data) <= MAX_QUESTION:
                 part = os.read(fd, MAX_QUESTION + 1 - len(data))
@@ -200,12 +200,12 @@ class Questions:
         except (ValueError, RecursionError):
             raise Refused("ask", "the question is not JSON") from None
         if not isinstance(question, dict) or not isinstance(question.get("ask"), str):
-            raise Refused("ask", 'the question is no object with a text "ask"')
+            raise Refused("ask", 'the question is not an object with a text "ask"')
         version = question.get("protocol", PROTOCOL)
         if not isinstance(version, int) or version > PROTOCOL:
             raise Refused("ask", f"the question is of protocol {version!r}, and this program knows {PROTOCOL}")
         if not isinstance(question.setdefault("args", {}), dict):
-            raise Refused("ask", "`args` of the question is no object")
+            raise Refused("ask", "`args` of the question is not an object")
         wait = question.get("wait")
         if isinstance(wait, bool) or not isinstance(wait, (int, float)) or not 0 <= wait < MAX_WAIT_SECS:
             wait = MAX_WAIT_SECS
@@ -319,5 +319,5 @@ class Questions:
 
 
 def encoded(value: Any) -> Any:
-    """What is no list, dict, text or number, in an answer: an array as arrays are written, anything else as text."""
+    """What is not a list, dict, text or number, in an answer: an array as arrays are written, anything else as text."""
     return arrays.encode(arrays.copy(value)) if arrays.is_array(value) else str(value)

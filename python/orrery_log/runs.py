@@ -57,7 +57,7 @@ class Run(Measurements):
         all_ranks: of a distributed training only rank 0 writes; with this each writes a folder of its own. The rank is
             that of RANK, of torch.distributed (call `init_process_group` before), of Slurm or of Open MPI.
         enabled: with False nothing is written.
-        max_bytes: no measurements are kept once samples.jsonl is so long; scalars always are.
+        max_bytes: no measurements are kept once samples.jsonl is this long; scalars always are.
         """
         super().__init__(Notices(self._notice))
         self._writer: Writer | None = None
@@ -68,12 +68,12 @@ class Run(Measurements):
         self.name = str(name)[: folder.MAX_KEY]
         self.folder: str | None = None
         self.allow: list[str] = []
-        #: Functions that add scalars: called with the step at each `log`, of which a step may have several.
+        #: Functions that add scalars: called with the step at each `log`; a step may have several.
         self.collectors: list[Callable[[int], Mapping[str, Any]]] = []
         #: Objects whose `logged(step)` is called after each `log`, and `finish()` at the end.
         self.listeners: list[Any] = []
         self.last_step: int | None = None
-        #: The thread in which a question is being answered: what it computes is no step of the training.
+        #: The thread in which a question is being answered: what it computes is not a step of the training.
         self.answering_thread: int | None = None
         self.updates = Updates(self._updated, lambda e: self.notices.error("updates", "updates are not counted", e))
         #: What `save` and `scale_lr` act on: set by `watch`, or by the script.

@@ -8,7 +8,7 @@ from typing import Any
 from . import arrays
 from .notices import Notices, Refused
 
-#: Columns of metrics.jsonl that are no scalars.
+#: Columns of metrics.jsonl that are not scalars.
 COLUMNS = ("step", "variant", "wall_secs")
 #: Different scalars of one run, and characters of the name of one.
 MAX_SCALARS = 10_000

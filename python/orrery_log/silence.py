@@ -12,7 +12,7 @@ from .notices import Refused
 from .numbers import number
 
 MAX_DRAWS = 100
-#: Random units are drawn from so many times as many, those whose activation is the nearest.
+#: Random units are drawn from this many times their number of units, those whose activation is the nearest.
 NEAREST = 4
 
 
@@ -84,7 +84,7 @@ def silence(model: Any, read: Callable[[], Any], module: Any, unit: Any, draws: 
 
 
 def loss_value(value: Any) -> float:
-    """A loss as a number; one of PyTorch may still have its graph, of which PyTorch warns otherwise."""
+    """A loss as a number; one of PyTorch may still have its graph, and PyTorch would warn of that."""
     return float(value.detach() if is_tensor(value) else value)
 
 

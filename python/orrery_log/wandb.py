@@ -13,7 +13,7 @@ import orrery_log
 from .notices import Notices
 from .scalars import MAX_DEPTH
 
-#: What scripts compare: the version of wandb of which these calls are.
+#: What scripts compare: the version of wandb that these calls follow.
 __version__ = "0.16.0"
 _notices = Notices()
 
@@ -399,7 +399,7 @@ class Error(Exception):
 
 
 class _Errors:
-    """`wandb.errors`, whose names stand in `except`."""
+    """`wandb.errors`, whose names are used in `except`."""
 
     def __getattr__(self, name: str) -> type[Error]:
         if name.startswith("__"):

@@ -160,7 +160,7 @@ def copy(value: Any, dtype: str) -> tuple[Any, int]:
 
 
 def header(tensors: list[Tensor], metadata: dict[str, str]) -> bytes:
-    """What stands before the values in a safetensors file: eight bytes and JSON."""
+    """What precedes the values in a safetensors file: eight bytes and JSON."""
     entries: dict[str, Any] = {}
     offset = 0
     for t in tensors:

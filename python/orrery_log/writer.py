@@ -25,11 +25,11 @@ MAX_LINE = {METRICS: 4 << 20, SAMPLES: 512 << 20, EVENTS: 4 << 20}
 #: Lines that wait at most, and bytes of arrays and scalars among them.
 MAX_WAITING = 100_000
 MAX_WAITING_BYTES = 256 << 20
-#: Lines are gathered for so many seconds, then written together.
+#: Lines are gathered for this many seconds, then written together.
 GATHER_SECS = 0.1
-#: After a failed write the disk is tried again after so many seconds.
+#: After a failed write the disk is tried again after this many seconds.
 RETRY_SECS = 2.0
-#: The thread looks so often where nothing comes, and reports drops at most so often.
+#: The thread looks this often where nothing comes, and reports drops at most this often.
 IDLE_SECS = 0.5
 REPORT_SECS = 10.0
 

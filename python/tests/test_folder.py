@@ -138,7 +138,7 @@ def test_facts_of_a_run_are_counts_and_texts(begin, capfd):
     assert facts["variants"][0]["params"] == 0 and read.run["seed"] == 0
     assert facts["config"]["values"] == {"config.after": 1}
     said = capfd.readouterr().err
-    assert said.count("`seed` is no fact of a run") == 1 and said.count("`vocab` is left out: ValueError") == 1
+    assert said.count("`seed` is not a fact of a run") == 1 and said.count("`vocab` is left out: ValueError") == 1
 
 
 @pytest.mark.parametrize("seed", [True, -1, 1.5, "3", 2**63])

@@ -103,7 +103,7 @@ def test_options_that_no_call_has_are_said(begin, tmp_path, capfd):
     orrery_log.update(function="x")
     orrery_log.finish()
     said = capfd.readouterr().err
-    assert said.count("init() has no option `bogus`") == 1 and said.count("`function` is no fact") == 1
+    assert said.count("init() has no option `bogus`") == 1 and said.count("`function` is not a fact") == 1
 
 
 def test_settings_of_every_kind_are_valid_toml(begin):

@@ -1,4 +1,4 @@
-//! The engine of Orrery: small sequence models, their training, the questions put to them and the record of both.
+//! The engine of Orrery: small sequence models, their training, the questions they are asked and the record of both.
 //! It opens no window and draws nothing, so that a program can train and probe models with this crate alone.
 //!
 //! What such a program needs is named at the root; families, measurements and all else are in the modules. A corpus

@@ -1,5 +1,5 @@
 //! Fast weights of a linear predictor: what they add to a prediction, and the precision-gated Hebbian update after every
-//! token. It knows neither tensors nor what is predicted.
+//! token. It works on slices, whatever is predicted.
 
 use super::arch::kernel;
 
@@ -34,7 +34,7 @@ impl FastWeightState {
 
 kernel! {
     /// The next tokens of one text. For every token in turn: e = x - W_base h - W_fast h; v follows e^2; pi = min(1 / v,
-    /// pi_max); W_fast <- W_fast + eta (pi e) h^T, so that a prediction knows only what came before.
+    /// pi_max); W_fast <- W_fast + eta (pi e) h^T, so that a prediction depends only on earlier tokens.
     ///
     /// `errors` `(T, D)` holds x - W_base h and gets e; `inverse_precision` `(T)` gets the mean of 1 / pi over channels.
     pub fn read(
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(errors[..2], [2.0, 0.5]);
         let v = [0.99 + 0.01 * 4.0, 0.99 + 0.01 * 0.25];
         assert!((inverse[0] - (v[0] + v[1]) / 2.0).abs() < 1e-6);
-        // W_fast (1, 0)^T = 0.1 e / v, of which the second token's input has 0.6
+        // W_fast (1, 0)^T = 0.1 e / v, and the second token's input has 0.6 of it
         let e = [2.0 - 0.6 * 0.1 * 2.0 / v[0], 0.5 - 0.6 * 0.1 * 0.5 / v[1]];
         assert!((errors[2] - e[0]).abs() < 1e-6 && (errors[3] - e[1]).abs() < 1e-6, "{errors:?}");
     }

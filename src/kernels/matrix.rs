@@ -121,7 +121,7 @@ impl Panel<'_> {
 /// If it does not hold whole matrices.
 pub fn panels<'a>(data: &'a mut [f32], rows: usize, widths: &[usize]) -> Vec<Panel<'a>> {
     let step = widths.iter().sum::<usize>();
-    assert!(data.len().is_multiple_of(rows * step), "{} values are no matrices of {rows} x {step}", data.len());
+    assert!(data.len().is_multiple_of(rows * step), "{} values are not matrices of {rows} x {step}", data.len());
     let mut panels = Vec::with_capacity(data.len() / (rows * step) * widths.len());
     for matrix in data.chunks_exact_mut(rows * step) {
         let (start, mut from) = (matrix.as_mut_ptr(), 0);

@@ -1,5 +1,4 @@
-//! Vectors of which few entries are not zero, and the products with them: a matrix times such a vector is a sum of few
-//! columns.
+//! Vectors with few nonzero entries, and the products with them: a matrix times such a vector is a sum of few columns.
 
 use pulp::Simd;
 

@@ -111,7 +111,7 @@ pub fn map<R: Send>(n: usize, work: impl Fn(usize) -> R + Sync + Send) -> Vec<R>
     results.into_iter().flatten().collect()
 }
 
-/// A vector of `len` values, each chunk of which `task` writes, as in [`run_chunks`].
+/// A vector of `len` values whose chunks `task` writes, as in [`run_chunks`].
 pub fn build_chunks(len: usize, size: usize, task: impl Fn(usize, &mut [f32]) + Sync + Send) -> Vec<f32> {
     build_vec(len, |values| run_chunks(values, size, task))
 }

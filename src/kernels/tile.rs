@@ -2,7 +2,7 @@
 //! times several panels, with all sums in registers. A value is one chain of fused multiply-adds in the order of k, whatever its place in a tile and
 //! however wide a vector is, so that neither the cut into tasks nor the processor changes a bit.
 //!
-//! It knows pointers and steps; `packed` knows the layout.
+//! This module takes pointers and strides; the layout is that of `packed`.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -11,8 +11,8 @@ use super::{arch::arch, simd as vector};
 /// Rows of a tile.
 const ROWS: usize = 6;
 
-/// Vectors in a row of a tile: with [`ROWS`] rows their sums fill the registers, of which processors with vectors of
-/// eight values have 16 and the others 32.
+/// Vectors in a row of a tile: with [`ROWS`] rows their sums fill the registers: processors with vectors of eight
+/// values have 16, the others 32.
 const fn vectors<S: Simd>() -> usize {
     if S::F32_LANES == 8 { 2 } else { 4 }
 }
@@ -368,8 +368,8 @@ impl Strip {
     }
 }
 
-/// The layout of a row whose length is no multiple of a vector: `full` whole vectors of `lanes` values, then `last` values
-/// in a partial one.
+/// The layout of a row whose length is not a multiple of a vector: `full` whole vectors of `lanes` values, then `last`
+/// values in a partial one.
 #[derive(Clone, Copy)]
 struct Edge {
     lanes: usize,
@@ -481,7 +481,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// A row alone is computed by other tiles than a row among many.
+        /// A row alone is computed by different tiles than a row among many.
         #[test]
         fn one_row_is_that_of_many_and_of_plain_loops_on_every_code_path(
             (rows, k, n) in (1usize..15, 1usize..140, 1usize..420), addends in 0usize..3,

@@ -12,7 +12,7 @@ use orrery::{
 };
 
 /// The peak memory in bytes while a text with this number of tokens is read.
-fn most_held(tokens: usize) -> Result<f64> {
+fn peak_of_reading(tokens: usize) -> Result<f64> {
     let corpus = Corpus::open(&corpus::CorpusSpec::new(
         corpus::Source::Generated("harbour".into()),
         corpus::TokenizerSpec::Byte { vocab: 256 },
@@ -33,8 +33,8 @@ fn most_held(tokens: usize) -> Result<f64> {
 #[test]
 fn a_text_of_a_hundred_thousand_tokens_is_read_in_bounded_memory() -> Result<()> {
     crate::alone(|| {
-        most_held(500)?; // allocates what is created once and kept
-        let (short, long) = (most_held(2_000)?, most_held(100_000)?);
+        peak_of_reading(500)?; // allocates what is created once and kept
+        let (short, long) = (peak_of_reading(2_000)?, peak_of_reading(100_000)?);
         let a_token = (long - short) / 98_000.0;
         println!("{short} bytes for 2,000 tokens, {long} for 100,000: {a_token:.0} a token");
         // per token: three times 48 numbers of four bytes for the selected neurons; numbers of eight bytes for 12

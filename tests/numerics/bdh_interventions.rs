@@ -1,5 +1,5 @@
-//! Tests interventions on a BDH by comparison with PyTorch, with edited weights, and with the sums of which the changed
-//! values are terms.
+//! Tests interventions on a BDH by comparison with PyTorch, with edited weights, and with sums that have the changed
+//! values as terms.
 
 use candle_core::{Device, Tensor};
 use orrery_lab::{

@@ -46,7 +46,7 @@ fn every_neuron_has_as_many_different_sources() -> Outcome {
     let spec = small();
     let [one, other] = [3, 4].map(|seed| GraphBdh::new(&spec, VOCAB, seed, &Device::Cpu));
     let (one, other) = (one?, other?);
-    assert_eq!(one.params().count(), spec.parameters(VOCAB), "sources are no weights");
+    assert_eq!(one.params().count(), spec.parameters(VOCAB), "sources are not weights");
     let mut graphs = BTreeSet::new();
     for (name, var) in one.params().iter().filter(|(name, _)| name.ends_with(".source")) {
         assert!(one.params().is_buffer(name));

@@ -96,7 +96,7 @@ pub fn check_at(fused: Op, reference: Op, vars: &[Var]) -> Result<()> {
 /// rounding moves it.
 const ROUNDING_RUNS: [usize; 4] = [1, 2, 3, 5];
 
-/// The values changed by so many times the epsilon of f32: `run` of them up, as many down, and so on.
+/// The values changed by this many times the epsilon of f32: `run` of them up, as many down, and so on.
 fn changed(exact: &[Var], run: usize, by: f64, dtype: DType) -> Result<Vec<Var>> {
     let by = by * f64::from(f32::EPSILON);
     let turned = |v: &Var| {

@@ -66,7 +66,7 @@ fn the_carried_state_equals_that_of_streaming() -> Outcome {
         let spec = BdhSpec { d_model: 16, heads: 2, neurons: 96, layers: 3, form, ..BdhSpec::default() };
         let mut model =
             Bdh::new(&BdhSpec { carry: Some(Carry { rows, every: 3 }), ..spec.clone() }, 31, 3, &Device::Cpu)?;
-        assert_eq!(model.params().count(), spec.parameters(31), "what is carried is no weight");
+        assert_eq!(model.params().count(), spec.parameters(31), "what is carried is not a weight");
         for (name, var) in model.params().iter().filter(|(n, _)| !n.starts_with("carried.")) {
             assert!(!model.params().is_buffer(name));
             var.set(&(var.as_tensor() * 8.0)?.detach())?;
@@ -158,7 +158,7 @@ fn a_transformer_goes_on_with_the_keys_and_values_of_the_last_tokens() -> Outcom
             let spec = AlibiGptSpec { window: Some(window), ..spec };
             let carry = Some(Carry { rows, every });
             let mut model = Gpt::with_alibi(&AlibiGptSpec { carry, ..spec.clone() }, 31, 3, &Device::Cpu)?;
-            assert_eq!(model.params().count(), spec.parameters(31), "what is carried is no weight");
+            assert_eq!(model.params().count(), spec.parameters(31), "what is carried is not a weight");
             for (_, var) in model.params().iter().filter(|(n, v)| !n.starts_with("carried.") && v.dims().len() == 2) {
                 var.set(&(var.as_tensor() * 8.0)?.detach())?;
             }

@@ -127,7 +127,7 @@ fn the_claims_that_are_built_in_are_listed_and_shown() {
     assert!(widths.max().is_some_and(|width| width < 250), "a need is a phrase: {all}");
     assert!(all.contains("\nContinuous Depth: A Guide (ode_flow)\nD1 "), "each paper has a heading: {all}");
     let ours = done(here.path(), "claims show f1");
-    assert!(!ours.contains('\u{201c}'), "a sentence of ours is no quotation: {ours}");
+    assert!(!ours.contains('\u{201c}'), "a sentence of ours is not a quotation: {ours}");
     done(here.path(), "claims check");
     expect_exit(here.path(), "claims show Z99", 2, &[]);
     expect_exit(here.path(), "claims --paper emma", 2, &["the papers are"]);
@@ -158,7 +158,7 @@ fn numbers_are_read_over_steps_of_several_variants_and_along_a_field() {
     let &[(rise, None)] = points(here.path(), "X7").as_slice() else { panic!("one point of one number") };
     assert!((0.0..last).contains(&rise), "{rise}");
     let &[(mean, Some(_))] = points(here.path(), "X8").as_slice() else { panic!("one point of two numbers") };
-    assert!(mean >= last - rise && mean != last, "{mean} is no mean over steps, of which the last has {last}");
+    assert!(mean >= last - rise && mean != last, "{mean} is not a mean over steps: the last has {last}");
     done(here.path(), "claims check --from ledger");
 }
 

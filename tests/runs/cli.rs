@@ -51,7 +51,7 @@ fn invalid_commands_are_refused_with_a_reason_and_leave_no_file() {
         ("run fast_slow --set train.window=8 --set model.pool=8", 2, "finishes no block"),
         ("run coupled_qk --set model.layers=1 --set model.evolved=first_half", 2, "no first half"),
         ("run equilibrium --set train.accumulate=2", 2, "draws its own points"),
-        ("run ode_flow --set train.batch=2", 2, "by turns"),
+        ("run ode_flow --set train.batch=2", 2, "in turn"),
         ("run ode_flow --text short.txt", 2, "its own language"),
         ("run ode_flow --set task.kind=field --text short.txt", 2, "read no text"),
         ("run equilibrium --text nowhere.txt", 2, "the network reads no text"),

@@ -120,7 +120,7 @@ fn runs_are_set_beside_each_other() {
 }
 
 #[test]
-fn losses_of_other_texts_are_said_to_be() {
+fn losses_of_different_texts_are_marked() {
     let dir = tempfile::tempdir().unwrap();
     let to = dir.path().join("compared");
     let [_, run, _, other] = runs();
@@ -150,7 +150,7 @@ fn a_rate_that_was_changed_in_training_differs() {
     assert!(out.status.success(), "{}", output_of(&out));
     let settings = fs::read_to_string(to.join("settings.csv")).unwrap();
     let rows = ["run,train.lr", "lr 0.001,0.001", "lr 0.001 \u{2192} 0.0005,0.001 \u{2192} 0.0005"];
-    assert_eq!(settings.lines().collect::<Vec<_>>(), rows, "they are no seeds of one point");
+    assert_eq!(settings.lines().collect::<Vec<_>>(), rows, "they are not seeds of one point");
 }
 
 /// What a lab declares has its unit and its meaning, which another program's number of the same name need not have.
@@ -175,7 +175,7 @@ fn a_logged_number_is_not_that_of_a_compared_lab() {
 }
 
 #[test]
-fn a_run_that_is_given_twice_is_said() {
+fn a_run_that_is_given_twice_is_reported() {
     let [a, b, ..] = runs();
     assert!(!output_of(&compare(&[a, b], &[])).contains("more than once"));
     let out = compare(&[a, b, a], &[]);

@@ -439,7 +439,7 @@ fn files_that_are_not_text_are_refused_with_a_reason() {
         (refusal(&at("none.txt")), "does not exist"),
         (refusal(folder.path()), "is a folder"),
         (write("empty.txt", b""), "is empty"),
-        (write("mark.txt", &[0xEF, 0xBB, 0xBF]), "is empty but for"),
+        (write("mark.txt", &[0xEF, 0xBB, 0xBF]), "is empty except for"),
         (write("noise.bin", &noise), "is binary"),
         (write("controls.bin", &[1, 2, 3, b'a', b'b', 4, 5, 6]), "control characters"),
         (write("wide.txt", &utf16), "UTF-16"),

@@ -170,7 +170,7 @@ fn candidates_are_all_tried_and_the_least_loss_is_used() -> Outcome {
 }
 
 #[test]
-fn a_list_of_tokens_beside_the_checkpoint_is_taken_and_said() -> Outcome {
+fn a_token_list_beside_the_checkpoint_is_used_and_reported() -> Outcome {
     let oracle = Oracle::new()?;
     let given = loss_of(&oracle.done("model eval three.safetensors 0.txt --vocabulary list.json"));
     fs::copy(oracle.path("list.json"), oracle.path("vocab.json"))?;

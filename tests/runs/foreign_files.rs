@@ -1,4 +1,4 @@
-//! Tests every argument that takes a file with paths that are no ordinary files and with files that need too much
+//! Tests every argument that takes a file with paths that are not ordinary files and with files that need too much
 //! memory. Each is refused with a message that says what it is and the exit code of a wrong argument, and no command
 //! blocks. Uses the real binary.
 

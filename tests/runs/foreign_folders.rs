@@ -143,7 +143,7 @@ fn reading_a_run_follows_no_link_and_waits_for_no_pipe() {
     }
 }
 
-/// A folder with two runs, in the first of which a link or a pipe replaces this file or folder. The link's target is in
+/// A folder with two runs. In the first, a link or a pipe replaces this file or folder. The link's target is in
 /// `elsewhere`. `None` if a folder would have to become a pipe.
 fn with_trap(name: &str, trap: &str) -> Option<TempDir> {
     let folder = tempfile::tempdir().unwrap();

@@ -117,7 +117,7 @@ fn the_folder_of_a_killed_python_program_can_be_opened() {
         steps.dedup();
         assert_eq!(steps, (1..=steps.len() as u64).collect::<Vec<_>>());
         assert!(steps.len() > 1, "{bytes} bytes hold several steps");
-        assert!(damage.unwrap().is_empty(), "a torn last line is no damage: {notices:?}");
+        assert!(damage.unwrap().is_empty(), "a torn last line is not damage: {notices:?}");
         assert!(notices.iter().any(|words| words.contains("no end is recorded")), "{notices:?}");
     }
 }

@@ -367,7 +367,7 @@ fn a_program_of_another_machine_is_asked_over_ssh() {
     let (code, said) = far.ask(&["save"]);
     assert!(code == Some(2) && said.contains("`save` is not allowed by the script of this run"), "{said}");
 
-    // the permissions at the time of the copy do not count, but the present ones of the run
+    // the permissions at the time of the copy do not count, but the current ones of the run
     far.is_silent_soon();
     far.run.allow(&["save"]);
     far.ask_answered("save");

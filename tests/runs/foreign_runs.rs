@@ -155,7 +155,7 @@ fn each_compared_channel_has_a_figure_of_its_own() {
 }
 
 #[test]
-fn it_is_said_where_another_program_keeps_its_weights() {
+fn a_message_names_where_another_program_keeps_its_weights() {
     let here = tempfile::tempdir().unwrap();
     let run = ForeignRun::finished(here.path(), "run", 1e-3);
     expect_exit(here.path(), "export run --safetensors out.safetensors", 2, &["keeps no weights in it"]);
@@ -343,7 +343,7 @@ fn a_run_of_which_more_is_known_goes_on() {
     assert_eq!((info.variants[0].params, stats.step), (12, 4));
     assert_eq!(info.config.get("optimizer").map(ToString::to_string).as_deref(), Some("adam"));
     assert!(info.folder.is_some(), "the folder is not written down");
-    // a rewritten file with the same content is no change
+    // a rewritten file with the same content is not a change
     run.redescribe(|_| {});
     assert_eq!(reader.poll().unwrap(), FolderStatus::Same);
     assert_eq!(reader.by_ref().count(), 0);
@@ -487,17 +487,17 @@ fn follow_over_a_cut(has_orrery: bool) -> String {
     let refused = follow().output().unwrap();
     let refusal = stderr_of(&refused);
     assert_eq!(refused.status.code(), Some(2), "{refusal}");
-    assert!(refusal.contains("is no copy of") && refusal.contains("give another place by --out"), "{refusal}");
+    assert!(refusal.contains("is not a copy of") && refusal.contains("give another folder with --out"), "{refusal}");
     let refused = command(here.path(), ["ask", &address, "save"]).env("PATH", &path).output().unwrap();
     let refusal = stderr_of(&refused);
     assert_eq!(refused.status.code(), Some(2), "{refusal}");
-    assert!(refusal.contains("is no copy of") && !refusal.contains("--out"), "of `ask` it is a picture: {refusal}");
+    assert!(refusal.contains("is not a copy of") && !refusal.contains("--out"), "of `ask` it is a picture: {refusal}");
     said
 }
 
 #[cfg(unix)]
 #[test]
-fn a_host_that_is_not_there_is_said_once() {
+fn a_missing_host_is_reported_once() {
     use std::os::unix::fs::PermissionsExt;
     let here = tempfile::tempdir().unwrap();
     let ssh = here.path().join("ssh");
@@ -509,5 +509,5 @@ fn a_host_that_is_not_there_is_said_once() {
     let said = stderr_of(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("No route to host") && said.contains("`ssh` ended with code 255"), "{said}");
-    expect_exit(here.path(), "follow ssh://-oProxyCommand=x/a", 2, &["no host that ssh could take"]);
+    expect_exit(here.path(), "follow ssh://-oProxyCommand=x/a", 2, &["no host that ssh accepts"]);
 }

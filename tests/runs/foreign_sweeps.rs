@@ -143,7 +143,8 @@ fn no_sweep_is_made_through_a_link() {
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
 }
 
-/// A name that is no text stands in no command and in no table. The run is there nevertheless and is not made a second time.
+/// A name that is not text appears in no command and no table. The run is there nevertheless and is not made a second
+/// time.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_run_whose_name_is_not_utf8_is_left_out_and_not_made_again() {

@@ -176,7 +176,7 @@ fn projections_are_drawn_five_times() {
 }
 
 #[test]
-fn a_divergence_is_told_and_the_others_go_on() {
+fn a_divergence_is_reported_and_the_others_continue() {
     let without_norm = [("compare.no_unit_norm", "true"), ("network.rate", "1"), ("network.precision_max", "1000")];
     let (state, events) =
         drive(plan(&[&[("train.steps", "5"), ("compare.bigru", "false")], &without_norm[..]].concat()));
@@ -193,7 +193,7 @@ fn a_divergence_is_told_and_the_others_go_on() {
         });
         of.unwrap()
     };
-    assert!(last(1).is_nan(), "the diverged one's loss is no number");
+    assert!(last(1).is_nan(), "the diverged one's loss is not a number");
     let accuracy = events.iter().rev().find_map(|e| match e {
         Event::Sample(s) if s.variant == 1 => s.measurement::<RoleAccuracy>().cloned(),
         _ => None,
@@ -201,7 +201,7 @@ fn a_divergence_is_told_and_the_others_go_on() {
     assert!(accuracy.unwrap().representations.iter().all(|r| !r.finite && r.within.share(|_| true).is_nan()));
 }
 
-/// A treebank of 42 sentences, 40 of which have at most eleven words.
+/// A treebank of 42 sentences; 40 have at most eleven words.
 fn treebank() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/shared/treebank.conllu");
     path.to_string_lossy().into_owned()

@@ -107,8 +107,8 @@ fn errors_in_graph_files_name_their_line_and_a_remedy() {
     for (format, text, line, words) in [
         (Format::Csv, "source,target\n1,2\n3\n", 3, "source, target"),
         (Format::Csv, "1,2,much\n", 1, "`much`"),
-        (Format::Csv, "source,target,weight\na,b,1\nb,,1\n", 3, "names no two nodes"),
-        (Format::Csv, ",b\n", 1, "names no two nodes"),
+        (Format::Csv, "source,target,weight\na,b,1\nb,,1\n", 3, "does not name two nodes"),
+        (Format::Csv, ",b\n", 1, "does not name two nodes"),
         (Format::Csv, "1,2\n\"3,4\n", 2, "never ends"),
         (Format::Csv, "", 1, "no nodes"),
         (Format::Gexf, "<gexf>\n<graph><nodes>\n<node id=\"a\"/>", 3, "cut off"),

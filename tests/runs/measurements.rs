@@ -14,7 +14,7 @@ fn every_channel_is_named_once_and_has_a_probe() {
     let mut seen = HashSet::new();
     for m in MEASUREMENTS {
         assert!(seen.insert(m.channel), "{} stands twice in the list", m.channel);
-        assert!(m.channel.contains('.') && m.channel.is_ascii(), "{} is no `group.quantity`", m.channel);
+        assert!(m.channel.contains('.') && m.channel.is_ascii(), "{} is not a `group.quantity`", m.channel);
         assert!(probe::find(m.probe).is_some(), "{}: there is no probe `{}`", m.channel, m.probe);
     }
 }

@@ -318,7 +318,7 @@ impl Sink for Stop {
         if let Event::Step(s) = event
             && s.step >= self.step
         {
-            // a second stop command is not needed, so a full channel is no error
+            // a second stop command is not needed, so a full channel is not an error
             let _ = self.commands.try_send(RunCommand::Stop);
         }
         Ok(())

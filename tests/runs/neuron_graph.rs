@@ -108,7 +108,7 @@ fn edges_are_the_largest_entries_between_the_neurons_they_name() -> Outcome {
                 let mut into = vec![0; nodes];
                 for (a, b, weight) in graph.edges.iter() {
                     let (i, j) = (graph.neurons[a as usize] as usize, graph.neurons[b as usize] as usize);
-                    let entry = expected.get(&(i, j)).unwrap_or_else(|| panic!("{i} -> {j} is none of the largest"));
+                    let entry = expected.get(&(i, j)).unwrap_or_else(|| panic!("{i} -> {j} is not among the largest"));
                     assert!((entry - f64::from(weight)).abs() < 1e-8, "{i} -> {j}");
                     into[b as usize] += 1;
                 }
@@ -303,7 +303,7 @@ fn synapses_after_a_text_are_the_sum_of_what_its_tokens_wrote() -> Outcome {
                     (entry - f64::from(weight)).abs() < 1e-4 * largest,
                     "{position:?} {i} -> {j}: {entry}, {weight}"
                 );
-                assert!(inside(i, j) && entry >= all[49].0 - 1e-4 * largest, "{i} -> {j} is none of the largest");
+                assert!(inside(i, j) && entry >= all[49].0 - 1e-4 * largest, "{i} -> {j} is not among the largest");
             }
         }
     }

@@ -229,7 +229,7 @@ fn the_second_stage_trains_the_field_and_nothing_else() {
     let ModelSpec::OdeFlow(spec) = &plan.variants[0].model else { panic!() };
     let count =
         OdeFlow::new(&OdeFlowSpec { steering: None, ..spec.clone() }, 87, 7, &Device::Cpu).unwrap().params().count();
-    assert_eq!(after.params().count(), count, "the field that was is no weight of the model");
+    assert_eq!(after.params().count(), count, "the field that was is not a weight of the model");
     let (before, after) = (values(before.as_ref()), values(after.as_ref()));
     for ((name, was), (_, is)) in before.iter().zip(&after) {
         match name.strip_prefix("before.") {

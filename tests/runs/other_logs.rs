@@ -60,7 +60,7 @@ impl RecordedRun {
 /// Imports the log at this path; the error says why it is refused.
 fn import(path: &Path) -> Result<RecordedRun, String> {
     let runs = tempfile::tempdir().unwrap();
-    let source = Source::find(path).map_err(|e| e.to_string())?.ok_or("it is no log of another tool")?;
+    let source = Source::find(path).map_err(|e| e.to_string())?.ok_or("it is not a log of another tool")?;
     let imported = source.import(runs.path()).map_err(|e| e.to_string())?;
     let mut told = RecordedRun::default();
     let damage = Reader::open(&imported.folder).unwrap().read_through(|event| match event {
@@ -381,7 +381,7 @@ fn our_own_event_files_come_back() {
 }
 
 #[test]
-fn damaged_tails_are_said_and_what_is_before_them_is_read() {
+fn damaged_tails_are_reported_and_what_precedes_is_read() {
     let (_here, folder) = copied("tensorboard/train");
     let file = folder.join("events.out.tfevents.1800000000.machine.1.0");
     let whole = fs::read(&file).unwrap();
@@ -582,7 +582,7 @@ fn hostile_logs_are_read_or_refused_in_words() {
 }
 
 #[test]
-fn a_folder_of_many_runs_or_of_none_is_said() {
+fn a_folder_of_many_runs_or_none_is_reported() {
     let here = tempfile::tempdir().unwrap();
     let logs = here.path().join("logs");
     fs::create_dir(&logs).unwrap();

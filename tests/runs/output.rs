@@ -123,13 +123,13 @@ fn a_limit_of_file_sizes_is_a_failure_in_words() {
         (0, "runs --edit runs/a --name a"),
         (0, "resume runs/a --steps 6 --no-figures"),
     ] {
-        assert_size_limit_is_said(here.path(), blocks, words);
+        assert_size_limit_is_reported(here.path(), blocks, words);
     }
 }
 
-/// Checks that a command ends with code 1 and a sentence where a file may have so many KiB at most.
+/// Checks that a command ends with code 1 and a sentence where a file may have this many KiB at most.
 #[cfg(unix)]
-fn assert_size_limit_is_said(here: &Path, blocks: u32, words: &str) {
+fn assert_size_limit_is_reported(here: &Path, blocks: u32, words: &str) {
     let line = format!("ulimit -f {blocks}; exec '{}' {words}", env!("CARGO_BIN_EXE_orrery"));
     let output = std::process::Command::new("bash").args(["-c", &line]).current_dir(here).output().unwrap();
     let said = stderr_of(&output);
@@ -318,7 +318,7 @@ fn damage(run: &Path, log: &str) {
 }
 
 #[test]
-fn a_record_that_is_not_whole_is_said_and_handed_on_only_in_part() {
+fn an_incomplete_record_is_reported_and_exported_only_in_part() {
     const SENTENCE: &str = "metrics.jsonl line 2 is passed over";
     let here = with_runs();
     damage(&here.path().join("runs/a"), "metrics.jsonl");
@@ -352,7 +352,7 @@ fn a_record_that_is_not_whole_is_said_and_handed_on_only_in_part() {
 
 /// The description is a part of the record like the lines of a log.
 #[test]
-fn a_damaged_description_is_said_and_handed_on_only_in_part() {
+fn a_damaged_description_is_reported_and_exported_only_in_part() {
     let here = with_runs();
     let description = here.path().join("runs/a/run.json");
     let whole = fs::read(&description).unwrap();
@@ -519,7 +519,7 @@ fn only_the_program_of_a_run_trains_it() {
 
 /// Lines that were taken out whole leave no line that cannot be read. The lengths in a checkpoint tell of them.
 #[test]
-fn lines_that_a_log_has_lost_are_said() {
+fn lines_that_a_log_has_lost_are_reported() {
     let here = with_runs();
     let says = |words: &str, wanted: i32, sentence: &str| expect_exit(here.path(), words, wanted, &[sentence]);
     let log = here.path().join("runs/a/metrics.jsonl");
@@ -565,7 +565,7 @@ fn a_resumed_run_has_lost_nothing() {
 
 /// Even if a run recorded many warnings, the message about damage of its record must be shown.
 #[test]
-fn damage_is_said_beside_many_warnings() {
+fn damage_is_reported_beside_many_warnings() {
     let here = with_runs();
     let run = here.path().join("runs/a");
     let warning = |i: usize| {
@@ -601,7 +601,7 @@ fn a_damaged_record_ends_no_question() {
 }
 
 #[test]
-fn measurements_that_cannot_be_read_are_said() {
+fn measurements_that_cannot_be_read_are_reported() {
     let here = with_runs();
     damage(&here.path().join("runs/a"), "samples.jsonl");
     for words in ["export runs/a --samples tables", "export runs/a --csv a.csv", "report runs/a -o a.html"] {
@@ -654,7 +654,7 @@ fn older_weights_are_not_handed_on_in_silence() {
     }
     says("model merge run run --out merged.safetensors", 0);
     #[cfg(unix)]
-    assert_size_limit_is_said(here.path(), 1, "model merge run run --out again.safetensors");
+    assert_size_limit_is_reported(here.path(), 1, "model merge run run --out again.safetensors");
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn a_link_that_leads_nowhere_says_why() {
         ("orrery:fast_slow?train.lrr=1", "did you mean `train.lr`"),
         ("orrery:nowhere", "there is no lab `nowhere`"),
         ("orrery:fast_slow#view=nothing", "the link names the view `nothing`, which does not exist"),
-        ("orrery:fast_slow?train.steps=5#step=6", "the link is of step 6, and its settings have 5 steps"),
+        ("orrery:fast_slow?train.steps=5#step=6", "the link is to step 6, and its settings have 5 steps"),
     ] {
         for command in [vec!["open", link], vec![link], vec!["run", link]] {
             let out = orrery(&[&command[..], &["--out", out_words]].concat());

@@ -137,7 +137,7 @@ fn a_view_stands_at_the_steps_that_have_it() {
 }
 
 #[test]
-fn a_setting_that_was_changed_in_training_is_told() {
+fn a_setting_changed_in_training_is_reported() {
     let here = with_run();
     let log = here.path().join("run/events.jsonl");
     let events = fs::read_to_string(&log).unwrap();

@@ -113,12 +113,12 @@ fn a_table_for_another_program_is_not_cut() {
 /// The test only prints times; it checks that unchanged folders are not read again.
 #[test]
 fn many_folders_are_read_once() {
-    const MANY: usize = 200;
+    const RUN_COUNT: usize = 200;
     let dir = tempfile::tempdir().unwrap();
     let run = recorded(dir.path(), &[]);
     // reading measurements would take most of the time, and this test does not need them
     fs::write(run.join("samples.jsonl"), "").unwrap();
-    (1..MANY).for_each(|i| copied(&run, &dir.path().join(format!("run-{i:04}"))));
+    (1..RUN_COUNT).for_each(|i| copied(&run, &dir.path().join(format!("run-{i:04}"))));
     let listed = |what: &str| {
         let began = Instant::now();
         let listing = run_rows::list(dir.path(), |_| ()).unwrap();
@@ -126,7 +126,7 @@ fn many_folders_are_read_once() {
         listing
     };
     let first = listed("without an index");
-    assert_eq!((first.rows.len(), first.read), (MANY, MANY));
+    assert_eq!((first.rows.len(), first.read), (RUN_COUNT, RUN_COUNT));
     let again = listed("with it");
     assert_eq!(again.read, 0);
     assert_eq!(again.rows, first.rows);
@@ -137,7 +137,7 @@ fn many_folders_are_read_once() {
     fs::remove_dir_all(dir.path().join("run-0051")).unwrap();
     copied(&run, &dir.path().join("run-new"));
     let changed = listed("after three changes");
-    assert_eq!((changed.rows.len(), changed.read), (MANY, 2));
+    assert_eq!((changed.rows.len(), changed.read), (RUN_COUNT, 2));
     assert_eq!(changed.rows.iter().find(|r| r.folder == "run-0050").unwrap().steps, 9);
     assert!(!changed.rows.iter().any(|r| r.folder == "run-0051"));
     // a damaged or missing index is rebuilt
@@ -145,7 +145,7 @@ fn many_folders_are_read_once() {
     let half = fs::read(&index).unwrap();
     fs::write(&index, &half[..half.len() / 2]).unwrap();
     let mended = listed("with a damaged index");
-    assert_eq!((mended.read, &mended.rows), (MANY, &changed.rows));
+    assert_eq!((mended.read, &mended.rows), (RUN_COUNT, &changed.rows));
     fs::remove_file(&index).unwrap();
     assert_eq!(listed("with a deleted index").rows, changed.rows);
 }
@@ -486,7 +486,7 @@ fn runs_are_named_deleted_and_taken_back() {
     assert!(output_of(&orrery(&["is:archived"], dir.path())).contains("* the small one"));
     assert!(archive(&["false"]).contains("1 of 1 runs"));
     let same = orrery(&["--edit", shown, "--pin", "--name", "the small one", "--archive=false"], dir.path());
-    assert!(same.status.success(), "what is so already is no mistake: {}", output_of(&same));
+    assert!(same.status.success(), "what is so already is not a mistake: {}", output_of(&same));
 
     let out = orrery(&["--edit", shown, "--delete"], dir.path());
     let place = PathBuf::from(String::from_utf8_lossy(&out.stdout).trim());

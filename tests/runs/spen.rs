@@ -220,7 +220,7 @@ fn settings_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn texts_that_are_too_little_are_told_in_words() {
+fn texts_that_are_too_short_are_described_in_words() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);

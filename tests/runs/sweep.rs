@@ -414,7 +414,7 @@ fn a_report_has_the_numbers_of_the_table_and_says_what_is_missing() {
     assert!(page.contains("7 of 8 runs finished") && page.contains("Unfinished runs"), "what is missing is said");
     assert!(page.contains(": not begun</li>") && page.contains(">1/2</td>"));
     assert!(page.contains(", one seed\"") && page.contains("the spread of one seed is not known"), "it is not 0");
-    assert!(!page.contains("best by"), "a point of one seed may be as good as any");
+    assert!(!page.contains("best by"), "a point with one seed cannot be ranked");
 }
 
 /// The folder of a sweep may be one that can only be read; a folder in the place of the file is as good for the test.
@@ -460,7 +460,7 @@ fn sweep_pictures_are_written_and_missing_numbers_reported() {
     let mean: f64 = csv_line(table.lines().nth(1).unwrap())[column].parse().unwrap();
     let map = fs::read_to_string(here.path().join("out/heat-map.svg")).unwrap();
     assert!(map.contains(&format!(">{mean:.4}<")), "{mean}: {map}");
-    assert!(map.contains(">–<"), "the point that was not run has no value, and is no zero");
+    assert!(map.contains(">–<"), "the point that was not run has no value, and is not a zero");
     let early = done(here.path(), &["sweep", "sweeps/rates", "--pictures", "early", "--step", "7", "--light"]);
     assert!(output_of(&early).contains("held-out loss"), "the objective without another number: {}", output_of(&early));
     let slice = fs::read_to_string(here.path().join("early/slice-train.lr.svg")).unwrap();

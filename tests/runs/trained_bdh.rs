@@ -124,7 +124,12 @@ fn the_default_text_is_read_by_the_list_of_the_model_alone() {
     let m: TrainedBdh = ask_as(&mut run, &Args::new()).unwrap();
     assert!(m.tokens.contains("without 1 of its characters"), "{}", m.tokens);
     let compared: ReadingCandidates = ask_as(&mut run, &Args::new()).unwrap();
-    assert_eq!(compared.candidates.len(), 1, "the text's own characters are no candidate: {:?}", compared.candidates);
+    assert_eq!(
+        compared.candidates.len(),
+        1,
+        "the text's own characters are not a candidate: {:?}",
+        compared.candidates
+    );
 }
 
 #[test]
@@ -280,7 +285,7 @@ fn a_run_without_steps_measures_once_and_is_finished() {
 }
 
 #[test]
-fn without_a_file_the_weights_are_random_and_said_to_read_no_better_than_chance() {
+fn without_a_file_weights_are_random_and_no_better_than_chance() {
     let mut run = Run::open(plan(&[])).unwrap();
     let m: TrainedBdh = ask_as(&mut run, &Args::new()).unwrap();
     assert_eq!((m.neurons, m.layers), (2048, 4));

@@ -110,7 +110,7 @@ pub fn trackio_database(json: &str) -> Vec<u8> {
     trackio_rows(json, None)
 }
 
-/// The same, behind a row that says that it has so many bytes.
+/// The same, behind a row that says that it has this many bytes.
 pub fn trackio_rows(json: &str, claimed: Option<u64>) -> Vec<u8> {
     const PAGE: usize = 4096;
     let sql = "CREATE TABLE metrics (run_name TEXT, step INTEGER, metrics TEXT)";

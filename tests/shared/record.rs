@@ -1,4 +1,4 @@
-//! A sink that keeps every event, for tests that drive a run. It does not know what is run.
+//! A sink that keeps every event, for tests that drive a run. It works for any run.
 
 use std::sync::{Arc, Mutex};
 

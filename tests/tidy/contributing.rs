@@ -74,7 +74,7 @@ fn applied(block: &Block, tree: &Path) -> String {
     let path = tree.join(&block.path);
     let Some(anchor) = &block.anchor else {
         let there = fs::read_to_string(&path).unwrap_or_default();
-        assert!(there.is_empty() || there == block.text, "{} is no new file", block.path);
+        assert!(there.is_empty() || there == block.text, "{} is not a new file", block.path);
         assert!(path.parent().is_some_and(Path::is_dir), "{} has no folder", block.path);
         return block.text.clone();
     };

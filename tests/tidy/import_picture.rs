@@ -2,8 +2,8 @@
 //! above all that it uses, so that every arrow points down; a dark arrow is one that no path of others
 //! implies (the transitive reduction), the rest is faint.
 //!
-//! To draw it again: `cargo test --test tidy import_picture -- --ignored`. That it is up to date is no test: who adds a
-//! module should not have to draw it again.
+//! To draw it again: `cargo test --test tidy import_picture -- --ignored`. That it is up to date is not a test: who
+//! adds a module should not have to draw it again.
 
 use std::{fmt::Write as _, fs, path::Path};
 

@@ -2,9 +2,9 @@
 //! The tests forbid cycles among the modules of a folder.
 //!
 //! **Rule.** A module of a folder uses another module of the folder if any file in the first names anything
-//! in the second. What their common parent (`mod.rs`) defines itself is no import among siblings, since a
+//! in the second. What their common parent (`mod.rs`) defines itself is not an import among siblings, since a
 //! parent holds what its children share and lists them. What a parent merely re-exports (`pub use child::X`)
-//! is followed to the child that defines it, so that a circle cannot hide behind the parent.
+//! is followed to the child that defines it, so that a cycle cannot hide behind the parent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,16 +75,16 @@ impl Imports {
         graph
     }
 
-    /// The import cycles of a folder: sets of modules each of which reaches every other.
-    pub fn circles(&self, folder: &[String]) -> Vec<Vec<String>> {
+    /// The import cycles of a folder: sets of modules that all reach one another.
+    pub fn cycles(&self, folder: &[String]) -> Vec<Vec<String>> {
         let graph = self.siblings(folder);
-        let mut circles: Vec<Vec<String>> = tarjan_scc(&graph)
+        let mut cycles: Vec<Vec<String>> = tarjan_scc(&graph)
             .into_iter()
             .filter(|component| component.len() > 1)
             .map(|component| component.into_iter().map(|node| graph[node].clone()).collect())
             .collect();
-        circles.iter_mut().for_each(|circle| circle.sort());
-        circles
+        cycles.iter_mut().for_each(|cycle| cycle.sort());
+        cycles
     }
 }
 
@@ -209,8 +209,8 @@ fn no_modules_import_each_other() {
     let imports = Imports::of_crate();
     let mut found = vec![];
     for folder in imports.folders() {
-        for circle in imports.circles(&folder) {
-            found.push(format!("in `{}`: {}", folder.join("::"), circle.join(", ")));
+        for cycle in imports.cycles(&folder) {
+            found.push(format!("in `{}`: {}", folder.join("::"), cycle.join(", ")));
         }
     }
     found.sort();
@@ -257,16 +257,16 @@ fn a_circle_through_super_paths_is_found() {
         ("a::z", "fn f() { super::x::g() }"),
         ("a::alone", "use super::x;"),
     ]);
-    assert_eq!(imports.circles(&path("a")), [["x", "y", "z"]]);
+    assert_eq!(imports.cycles(&path("a")), [["x", "y", "z"]]);
 }
 
 #[test]
 fn a_circle_behind_a_re_export_is_found() {
     let files = [("a", "mod x;\nmod y;\npub use y::Y;\npub struct Own;"), ("a::y", "use super::x::X;")];
     let hidden = crate_of(&[files[0], files[1], ("a::x", "use super::Y;")]);
-    assert_eq!(hidden.circles(&path("a")), [["x", "y"]]);
+    assert_eq!(hidden.cycles(&path("a")), [["x", "y"]]);
     let own = crate_of(&[files[0], files[1], ("a::x", "use super::Own;")]);
-    assert!(own.circles(&path("a")).is_empty(), "what a parent defines itself is no import of a sibling");
+    assert!(own.cycles(&path("a")).is_empty(), "what a parent defines itself is not an import of a sibling");
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn faults(lab: &Lab) -> Vec<String> {
         }
     };
     check(lab.lesson.starts_with("# "), "its lesson has no title".into());
-    check(lab.question.ends_with('?') || lab.question.ends_with('.'), "its question is no sentence".into());
+    check(lab.question.ends_with('?') || lab.question.ends_with('.'), "its question is not a sentence".into());
     let drawing = lab.draw(&Canvas { size: [344.0, 126.0], pointer: None });
     check(!drawing.shapes.is_empty() && !drawing.caption.is_empty(), "its drawing is empty".into());
     let moved = lab.draw(&Canvas { size: [344.0, 126.0], pointer: Some(0.1) });
@@ -123,7 +123,7 @@ fn essentials_faults(lab: &Lab, knobs: &[Knob]) -> Vec<String> {
     let config = lab.config(None).unwrap();
     for key in lab.essentials {
         match knobs.iter().find(|k| k.key == *key) {
-            None => faults.push(format!("its essential setting `{key}` is none of its settings")),
+            None => faults.push(format!("its essential setting `{key}` is not one of its settings")),
             Some(knob) if !knob.has_effect(&config) || ["run.device", "run.threads"].contains(key) => {
                 faults.push(format!("its essential setting `{}` has no control in the panel", knob.key));
             }

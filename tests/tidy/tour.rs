@@ -82,7 +82,7 @@ fn a_wrong_place_is_found() {
     assert_eq!(count("the preset *Gate* (in *More views*)"), 0);
 }
 
-/// A page opens with at most three tiles, of which the one with the lab's effect has its own row or column. Every lab
+/// A page opens with at most three tiles; the one with the lab's effect has its own row or column. Every lab
 /// lists the other views.
 #[test]
 fn a_page_opens_with_its_effect_and_little_else() {

@@ -169,16 +169,16 @@ fn an_old_answer_stands_behind_what_was_measured() {
     assert!(harness.state().subtitle.contains("another question"), "{}", harness.state().subtitle);
 }
 
-/// After an undo, an earlier question may still be open in another thread and be answered after the present one. Its
-/// answer must not replace the present one.
+/// After an undo, an earlier question may still be open in another thread and be answered after the current one. Its
+/// answer must not replace the current one.
 #[test]
 fn an_answer_to_an_earlier_question_does_not_replace_a_later_one() {
     let mut mirror = recorded::twins();
     let measured = mirror.sample_at(0, LogitLens::CHANNEL, recorded::STEPS).unwrap().clone();
-    for (request, about) in [(12, "the present question"), (11, "an earlier question")] {
+    for (request, about) in [(12, "the current question"), (11, "an earlier question")] {
         mirror.apply(Event::Sample(Sample { request: Some(request), about: about.into(), ..measured.clone() }));
     }
-    assert_eq!(mirror.answer(0, LogitLens::CHANNEL).unwrap().about, "the present question");
+    assert_eq!(mirror.answer(0, LogitLens::CHANNEL).unwrap().about, "the current question");
     assert!(mirror.answer_to(11).is_none());
 }
 

@@ -188,7 +188,7 @@ struct Shelf {
     arrived: Receiver<Delivery>,
 }
 
-/// The runs of a claim, of which `ended` have ended, with the verdict of X2 once all have.
+/// The runs of a claim; `ended` of them have ended. Has the verdict of X2 once all have.
 fn runs(ended: usize) -> ClaimRuns {
     let ledger = ledger();
     let rows = ledger.rows();
@@ -250,32 +250,32 @@ impl Host for Shelf {
     }
 }
 
-struct Desk {
+struct TestWindow {
     harness: Harness<'static, App>,
     asked: Arc<Mutex<Asked>>,
 }
 
-fn desk_of(papers: Vec<PaperEntry>, opening: Option<Opening>, with_pictures: bool) -> Desk {
+fn desk_of(papers: Vec<PaperEntry>, opening: Option<Opening>, with_pictures: bool) -> TestWindow {
     let asked = Arc::<Mutex<Asked>>::default();
     let (sender, arrived) = unbounded();
     let host = Box::new(Shelf { papers, asked: Arc::clone(&asked), sender, arrived });
     let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 60.0);
     let builder = if with_pictures { builder.wgpu() } else { builder };
     let start = Start { opening, ..Start::default() };
-    let mut desk = Desk { harness: builder.build_eframe(move |cc| App::new(cc, host, start)), asked };
+    let mut desk = TestWindow { harness: builder.build_eframe(move |cc| App::new(cc, host, start)), asked };
     desk.steps(3);
     desk
 }
 
 /// A window with the real host and program over a folder with these claims, its page of claims open.
-fn real_desk(here: &Path, paper: &str) -> Desk {
+fn real_desk(here: &Path, paper: &str) -> TestWindow {
     fs::create_dir(here.join("ledger")).unwrap();
     fs::write(here.join("ledger/paper.toml"), paper).unwrap();
     let host = DesktopHost::new(here.join("runs"), Runs::new());
     let host = Box::new(host.with_program(env!("CARGO_BIN_EXE_orrery").into()).with_claims(here.join("ledger")));
     let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 30.0);
     let harness = builder.build_eframe(move |cc| App::new(cc, host, Start::default()));
-    let mut d = Desk { harness, asked: Arc::default() };
+    let mut d = TestWindow { harness, asked: Arc::default() };
     d.steps(3);
     d.click("Claims");
     d.until("the claims are read", |d| d.rows().len() == 5);
@@ -283,13 +283,13 @@ fn real_desk(here: &Path, paper: &str) -> Desk {
 }
 
 /// The claims page, opened from the gallery.
-fn desk() -> Desk {
+fn desk() -> TestWindow {
     let mut desk = desk_of(ledger().entries(), None, false);
     desk.click("Claims");
     desk
 }
 
-impl Desk {
+impl TestWindow {
     fn steps(&mut self, n: usize) {
         (0..n).for_each(|_| self.harness.step());
     }
@@ -608,7 +608,7 @@ fn runs_that_the_window_begins_are_those_of_the_command() {
     d.until("the stored result is shown", |d| d.rows()[0].ends_with(", stands, at our scale"));
 }
 
-/// Who stopped the runs knows why their process ended, and reads how they are completed.
+/// The user who stopped the runs sees why their process ended and how they are completed.
 #[test]
 fn runs_that_are_stopped_have_not_failed() {
     let here = tempfile::tempdir().unwrap();
@@ -618,7 +618,7 @@ fn runs_that_are_stopped_have_not_failed() {
     d.until("a run is made", |d| d.shows(", 1 running") || d.shows(", 2 running"));
     d.click("Stop: X1");
     d.until("they have stopped", |d| d.shows("Stopped. 0 of 2 runs are made; Run all seeds makes the others."));
-    assert!(!d.shows("The process that made the runs ended"), "it is no failure");
+    assert!(!d.shows("The process that made the runs ended"), "it is not a failure");
     assert!(d.shows("Run all seeds: X1"));
 }
 

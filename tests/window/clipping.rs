@@ -65,12 +65,12 @@ const SHEETS: [Sheet; 4] = [
 const SOON: [(&str, f64); 4] =
     [("train.steps", 1000.0), ("run.eval_every", 2.0), ("run.checkpoint_every", 0.0), ("probe.flow_every", 2.0)];
 
-struct Desk {
+struct TestWindow {
     harness: Harness<'static, App>,
     _folder: tempfile::TempDir,
 }
 
-impl Desk {
+impl TestWindow {
     fn new(lab: &'static Lab, preset: Option<&str>) -> Self {
         let mut config = lab.config(preset).unwrap();
         make_small(lab, &mut config);
@@ -182,7 +182,7 @@ struct Frame {
     bars: Vec<Rect>,
     /// The text fields, whose text scrolls with the cursor.
     fields: Vec<Rect>,
-    /// The rectangles of the tiles, each of which scrolls by itself.
+    /// The rectangles of the tiles; each scrolls by itself.
     tiles: Vec<Rect>,
     /// True if a sheet covers the page; only the sheet's texts are checked then.
     is_sheet: bool,
@@ -198,7 +198,7 @@ impl Frame {
         let bars = harness.query_all_by_role(Role::ScrollBar).filter(|node| node.accesskit_node().label().is_none());
         frame.bars = bars.map(|node| node.rect()).collect();
         frame.fields = harness.query_all_by_role(Role::TextInput).map(|node| node.rect()).collect();
-        // a page that is no lab's has no tiles, and neither has a sheet
+        // a page outside of the labs has no tiles, and neither has a sheet
         let Some(page) = harness.state().page().filter(|_| !frame.is_sheet) else { return frame };
         let tiles = &page.tiling.tree.tiles;
         let shown = page.tiling.tree.active_tiles();
@@ -420,12 +420,12 @@ fn no_text_of_any_lab_is_clipped_or_covered() {
     let mut faults = vec![];
     for lab in LABS.iter().filter(|l| only.as_deref().is_none_or(|o| o == l.id)) {
         let begun = Instant::now();
-        let mut desk = Desk::new(lab, None);
+        let mut desk = TestWindow::new(lab, None);
         let mut presents = false;
         for sheet in &SHEETS {
             lay_out(&mut desk.harness, sheet, &mut presents);
             let mut seen = BTreeSet::new();
-            let mut look = |desk: &mut Desk, view: &str| {
+            let mut look = |desk: &mut TestWindow, view: &str| {
                 for fault in Frame::new(&desk.harness).faults().into_iter().filter(|f| seen.insert(f.clone())) {
                     faults.push(format!("{} {}, with {view} in front: {fault}", lab.id, sheet.name));
                 }
@@ -447,7 +447,7 @@ fn no_text_of_any_lab_is_clipped_or_covered() {
 #[test]
 fn pointer_readouts_are_not_clipped_at_edges() {
     let lab = LABS.iter().find(|l| l.id == "fast_slow").unwrap();
-    let mut desk = Desk::new(lab, None);
+    let mut desk = TestWindow::new(lab, None);
     let mut faults = vec![];
     lay_out(&mut desk.harness, &SHEETS[1], &mut false);
     desk.each_view(|desk, view| {

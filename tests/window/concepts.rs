@@ -83,7 +83,7 @@ impl Trained {
     }
 
     /// Applies the events that arrived since the last call.
-    fn tell(&self, mirror: &mut Mirror) {
+    fn emit(&self, mirror: &mut Mirror) {
         self.heard.0.lock().unwrap().drain(..).for_each(|e| mirror.apply(e));
     }
 }
@@ -118,7 +118,7 @@ fn a_search_is_asked_answered_followed_and_refused() {
     let trained = Trained::begin();
     let mut harness = tile({
         let mut mirror = Mirror::default();
-        trained.tell(&mut mirror);
+        trained.emit(&mut mirror);
         mirror
     });
     assert!(says(&harness, "Does one synapse rise for every currency"), "an empty view says what it is for");
@@ -133,7 +133,7 @@ fn a_search_is_asked_answered_followed_and_refused() {
     harness.run_steps(2);
     assert!(!pass_on(&mut harness, &trained), "while one search is under way there is no other");
     trained.wait(|e| matches!(e, Event::Sample(s) if s.measurement::<ConceptSearch>().is_some()));
-    trained.tell(&mut harness.state_mut().mirror);
+    trained.emit(&mut harness.state_mut().mirror);
     harness.run_steps(2);
     let sample = harness.state().mirror.answer(0, ConceptSearch::CHANNEL).unwrap().clone();
     assert_eq!(sample.request, Some(1));
@@ -189,12 +189,12 @@ fn a_search_is_asked_answered_followed_and_refused() {
     harness.run_steps(2);
     assert!(pass_on(&mut harness, &trained));
     trained.wait(|e| matches!(e, Event::Question { state: QuestionState::Refused(_), .. }));
-    trained.tell(&mut harness.state_mut().mirror);
+    trained.emit(&mut harness.state_mut().mirror);
     harness.run_steps(2);
     assert!(says(&harness, "There are 1 sentences with the concept: at least 4 are needed"));
     harness.get_by_label("currency").click();
     harness.run_steps(2);
     harness.get_by_label("Find").click();
     harness.run_steps(2);
-    assert!(pass_on(&mut harness, &trained), "a refusal is no dead end");
+    assert!(pass_on(&mut harness, &trained), "a refusal is not a dead end");
 }

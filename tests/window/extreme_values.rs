@@ -148,7 +148,7 @@ fn drawn(window: &mut Option<Harness<'static, Tile>>, view: &str, mirror: Mirror
 #[test]
 fn every_view_draws_extreme_values() {
     let mut twins = recorded::twins();
-    recorded::others::tell(&mut twins);
+    recorded::others::emit(&mut twins);
     let is_measured = |channel: &str| !twins.samples(0, channel).is_empty() || twins.answer(0, channel).is_some();
     let missing = MEASUREMENTS.iter().filter(|m| !is_measured(m.channel)).map(|m| m.channel).collect::<Vec<_>>();
     assert!(missing.is_empty(), "of no sample: {missing:?}");

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::{
     foreign_run::ForeignRun,
-    real_host::Desk,
+    real_host::TestWindow,
     tiles::{Tile, painted},
     wait_for::wait_until,
 };
@@ -28,7 +28,7 @@ use crate::{
 mod own;
 mod views;
 
-impl Desk {
+impl TestWindow {
     fn views(&self) -> Vec<String> {
         let mut views: Vec<String> =
             self.page().map_or(vec![], |page| page.tiling.in_order().into_iter().map(|(_, view)| view).collect());
@@ -51,7 +51,7 @@ impl Desk {
 fn a_dropped_folder_of_another_program_opens_the_views_of_what_it_has() {
     let here = tempfile::tempdir().unwrap();
     let run = ForeignRun::finished(here.path(), "nanogpt", 1e-3);
-    let mut desk = Desk::new(here.path());
+    let mut desk = TestWindow::new(here.path());
     desk.drop_folder(&run.folder);
     desk.until("the run is shown", |d| d.newest() == 20 && d.views().len() == 4 && d.state() == "finished");
     assert_eq!(desk.views(), ["attention", "gate", foreign::LOGGED, "losses"]);
@@ -78,7 +78,7 @@ fn a_dropped_log_of_another_tool_opens_as_a_run() {
         ("tensorboard", None),
     ] {
         let out = tempfile::tempdir().unwrap();
-        let mut desk = Desk::new(out.path());
+        let mut desk = TestWindow::new(out.path());
         desk.drop_folder(&logs.join(log));
         desk.until("the run is shown", |d| d.newest() == 10 && !d.views().is_empty());
         assert_eq!(desk.views(), [foreign::LOGGED], "{log}");
@@ -107,7 +107,7 @@ fn appended_steps_and_samples_are_shown_and_can_be_scrubbed() {
     let here = tempfile::tempdir().unwrap();
     let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
     (1..=3).for_each(|step| run.step(step));
-    let mut desk = Desk::new(here.path());
+    let mut desk = TestWindow::new(here.path());
     desk.drop_folder(&run.folder);
     desk.until("the run is shown", |d| d.newest() == 3);
     assert_eq!(desk.views(), ["gate", foreign::LOGGED, "losses"]);
@@ -161,7 +161,7 @@ fn appended_steps_and_samples_are_shown_and_can_be_scrubbed() {
 const WAITS: &str = "Asked the program of \u{201c}run\u{201d} at ";
 
 /// Types the arguments of a question into its field and sends it.
-fn ask(desk: &mut Desk, ask: &str, typed: &str) {
+fn ask(desk: &mut TestWindow, ask: &str, typed: &str) {
     let (field, button) = (format!("arguments of {ask}"), format!("Ask {ask}"));
     if !typed.is_empty() {
         desk.harness.get_by_role_and_label(Role::TextInput, &field).focus();
@@ -174,7 +174,7 @@ fn ask(desk: &mut Desk, ask: &str, typed: &str) {
 }
 
 /// The question that the program of the run is asked next, with its id.
-fn next_question(desk: &mut Desk, run: &ForeignRun) -> (String, Value) {
+fn next_question(desk: &mut TestWindow, run: &ForeignRun) -> (String, Value) {
     desk.until("the program is asked", |_| !run.asked().is_empty());
     run.asked().remove(0)
 }
@@ -188,8 +188,8 @@ fn run_of_three_steps(runs: &Path, asks: &[&str]) -> ForeignRun {
 }
 
 /// Opens a window that follows such a run, with the view of questions.
-fn follow(run: &ForeignRun) -> Desk {
-    let mut desk = Desk::new(run.folder.parent().unwrap());
+fn follow(run: &ForeignRun) -> TestWindow {
+    let mut desk = TestWindow::new(run.folder.parent().unwrap());
     desk.drop_folder(&run.folder);
     desk.until("the run is shown", |d| d.newest() == 3 && d.views().iter().any(|view| view == foreign::QUESTIONS));
     desk
@@ -248,7 +248,7 @@ fn arguments_are_read_whole_and_show_leads_to_the_answer() {
     run.answer(&id, &json!({"state": "answered", "sample": sample}));
     desk.until("it is answered", |d| d.shows("Answered for step 3."));
     desk.harness.get_by_role_and_label(Role::Button, "Show").click();
-    let is_large = |d: &Desk| d.harness.query_by_role_and_label(Role::Button, "All").is_some();
+    let is_large = |d: &TestWindow| d.harness.query_by_role_and_label(Role::Button, "All").is_some();
     desk.until("the answer is shown large", |d| is_large(d) && d.shows("42.5"));
 }
 
@@ -310,7 +310,7 @@ fn a_killed_program_cannot_be_asked() {
     let lock = std::fs::File::create(run.folder.join(".lock")).unwrap();
     lock.lock().unwrap();
     std::fs::write(run.folder.join(".lock"), std::fs::read("/proc/sys/kernel/random/boot_id").unwrap()).unwrap();
-    let mut desk = Desk::new(here.path());
+    let mut desk = TestWindow::new(here.path());
     desk.drop_folder(&run.folder);
     desk.until("the program can be asked", |d| own::can_click(d, "Ask pause"));
     drop(lock);
@@ -326,7 +326,7 @@ fn two_matrices_of_the_weights_are_drawn_as_a_graph() {
     let here = tempfile::tempdir().unwrap();
     let run = ForeignRun::begin(here.path(), "run", &json!({}));
     run.step(1);
-    let mut desk = Desk::new(here.path());
+    let mut desk = TestWindow::new(here.path());
     desk.drop_folder(&run.folder);
     desk.until("the run is shown", |d| d.newest() == 1);
     run.weights(1, &MATRICES);
@@ -342,7 +342,7 @@ fn two_matrices_of_the_weights_are_drawn_as_a_graph() {
     desk.until("the graph is there", |d| d.shows("Answered for step 1."));
     let mirror = desk.page().unwrap().mirror().unwrap();
     assert!(["graph.neurons", "graph.histogram", "graph.degrees"].iter().all(|of| mirror.answer(0, of).is_some()));
-    let graph = |d: &Desk| {
+    let graph = |d: &TestWindow| {
         let answer = d.page().unwrap().mirror().unwrap().answer(0, "graph.neurons").unwrap();
         (answer.step, serde_json::to_string(&*answer.payload).unwrap())
     };

@@ -122,7 +122,7 @@ fn steps_beyond_the_bound_let_the_error_grow() {
 }
 
 #[test]
-fn a_start_that_is_the_limit_is_said_instead_of_nothing_measured() {
+fn a_start_at_the_limit_is_reported() {
     let mut mirror = recorded::twins();
     let measured = mirror.sample_at(0, GeneratorFlow::CHANNEL, recorded::STEPS).unwrap().clone();
     let mut flow = measured.measurement::<GeneratorFlow>().unwrap().clone();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{
     adapter,
-    real_host::Desk,
+    real_host::TestWindow,
     recorded::bare_sample,
     tiles::{Tile, sized},
 };
@@ -169,9 +169,9 @@ fn a_page_of_a_graph_file_shows_no_control_that_acts_on_nothing() {
     let file = here.path().join("own.gml");
     let nodes = "node [ id 0 label \"a\" ] node [ id 1 label \"b\" ] edge [ source 0 target 1 ]";
     std::fs::write(&file, format!("graph [ directed 1 {nodes} ]")).unwrap();
-    let mut desk = Desk::new(here.path());
+    let mut desk = TestWindow::new(here.path());
     desk.drop_folder(&file);
-    let is_shown = |desk: &Desk| {
+    let is_shown = |desk: &TestWindow| {
         desk.page().and_then(|page| page.mirror()).is_some_and(|mirror| mirror.state == Some(RunState::Stopped))
     };
     desk.until("the graph is shown", is_shown);

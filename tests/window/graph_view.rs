@@ -35,7 +35,7 @@ fn info() -> RunInfo {
     }
 }
 
-fn tell<M: Measurement>(mirror: &mut Mirror, step: u64, measurement: M) {
+fn emit<M: Measurement>(mirror: &mut Mirror, step: u64, measurement: M) {
     let measured = bare_sample(measurement.into_payload());
     mirror.apply(Event::Sample(Sample { step, about: "G_x, planted".into(), ..measured }));
 }
@@ -44,7 +44,7 @@ fn mirror(graph: NeuronGraph) -> Mirror {
     let mut mirror = Mirror::default();
     mirror.apply(Event::Started(Arc::new(info())));
     mirror.apply(Event::State(RunState::Paused));
-    tell(&mut mirror, 0, graph);
+    emit(&mut mirror, 0, graph);
     mirror
 }
 
@@ -171,8 +171,8 @@ fn a_sign_of_two_heads_cuts_the_graph_between_them() {
     };
     let pairs = [Positive, Negative, Neither, Both].into_iter().enumerate().map(|(k, tail)| pair(k, tail)).collect();
     let mut mirror = mirror(ring());
-    tell(&mut mirror, 0, histogram());
-    tell(&mut mirror, 0, HeadPairs { heads: 2, pairs });
+    emit(&mut mirror, 0, histogram());
+    emit(&mut mirror, 0, HeadPairs { heads: 2, pairs });
     let knobs = (orrery::labs::find("neuron_graph").unwrap().knobs)();
     let config = Config::defaults("neuron_graph", &knobs);
     let tile = Tile { preset: config.clone(), config, knobs, ..Tile::new("graph_threshold", mirror) };
@@ -362,7 +362,7 @@ fn neurons_of_both_samples_keep_their_place() {
     let step = {
         let state = harness.state_mut();
         state.still = false;
-        tell(&mut state.mirror, 50, planted_graph::measurement(&next, named));
+        emit(&mut state.mirror, 50, planted_graph::measurement(&next, named));
         state.mirror.apply(Event::Step(orrery::telemetry::StepStats {
             step: 50,
             variant: 0,
@@ -394,7 +394,7 @@ fn a_community_keeps_its_colour_when_its_number_changes() {
     let before = exported(&mut harness);
     let mut next = planted_graph::graph(120, 4, 500, 0.8, 3);
     next.groups.iter_mut().for_each(|g| *g = 3 - *g);
-    tell(&mut harness.state_mut().mirror, 0, planted_graph::measurement(&next, |i| i));
+    emit(&mut harness.state_mut().mirror, 0, planted_graph::measurement(&next, |i| i));
     harness.step();
     let after = exported(&mut harness);
     let colours = |graph: &GraphFile| graph.nodes.iter().map(|n| n.colour.unwrap()).collect::<Vec<_>>();

@@ -15,7 +15,7 @@ use orrery::ui::page::Page;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::{foreign_run::ForeignRun, real_host::Desk};
+use crate::{foreign_run::ForeignRun, real_host::TestWindow};
 
 /// A folder name with terminal escape sequences and a character that reverses the direction of the following text.
 const NAMED: &str = "named \u{1b}]0;mine\u{7}\u{9b}31m\u{202e}";
@@ -109,7 +109,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-impl Desk {
+impl TestWindow {
     fn click(&mut self, label: &str) {
         self.harness.get_by_label(label).click();
         (0..3).for_each(|_| self.harness.step());
@@ -132,7 +132,7 @@ impl Desk {
 #[test]
 fn the_page_of_runs_writes_nothing_outside() {
     let hostile = HostileRuns::new();
-    let mut desk = Desk::new(&hostile.runs());
+    let mut desk = TestWindow::new(&hostile.runs());
     desk.click("Runs");
     desk.until("the rows", |d| d.rows().len() == 6);
     for (name, words) in [
@@ -166,7 +166,7 @@ fn the_page_of_runs_writes_nothing_outside() {
 fn dropped_hostile_folders_write_nothing_outside() {
     let hostile = HostileRuns::new();
     let dropped = |name: &str| {
-        let mut desk = Desk::new(&hostile.runs());
+        let mut desk = TestWindow::new(&hostile.runs());
         desk.drop_folder(&hostile.runs().join(name));
         desk
     };

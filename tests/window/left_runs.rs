@@ -31,7 +31,7 @@ use crate::{config_with::config_with, wait_for::wait_until, waiting::step_until}
 /// The steps of an [`interrupted`] run.
 pub const STEPS: u64 = 6;
 
-/// What a run measures as it begins, which takes longer than its steps and is looked at by no test here.
+/// What a run measures as it begins, which takes longer than its steps and is not tested here.
 const UNMEASURED: [(&str, &str); 4] = [
     ("run.eval_windows", "1"),
     ("probe.staircase_every", "0"),
@@ -77,29 +77,29 @@ fn run_folders(out: &Path) -> Vec<PathBuf> {
     store::list(out).unwrap().into_iter().map(|run| run.folder).collect()
 }
 
-pub struct Desk {
+pub struct TestWindow {
     pub harness: Harness<'static, App>,
 }
 
-fn desk(out: &Path) -> Desk {
+fn desk(out: &Path) -> TestWindow {
     desk_at(Box::new(DesktopHost::new(out.to_owned(), Runs::new())))
 }
 
 /// The window with this host and a new run with [`small`] settings.
-pub fn desk_at(host: Box<dyn Host>) -> Desk {
+pub fn desk_at(host: Box<dyn Host>) -> TestWindow {
     desk_of(host, small())
 }
 
-fn desk_of(host: Box<dyn Host>, config: Config) -> Desk {
+fn desk_of(host: Box<dyn Host>, config: Config) -> TestWindow {
     let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
     let harness = Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
-    let mut desk = Desk { harness };
+    let mut desk = TestWindow { harness };
     desk.until("models are ready", |d| d.state() == "ready");
     desk
 }
 
-/// The window that looks at a run in `out` that was [`interrupted`] and has recorded so many steps.
-fn looking_at(out: &Path, steps: u64) -> Desk {
+/// The window that looks at a run in `out` that was [`interrupted`] and has recorded this many steps.
+fn window_on_run(out: &Path, steps: u64) -> TestWindow {
     let mut desk = desk(out);
     desk.until("the message", |d| d.shows("was interrupted at step"));
     desk.click("Look");
@@ -107,12 +107,12 @@ fn looking_at(out: &Path, steps: u64) -> Desk {
     desk
 }
 
-impl Desk {
+impl TestWindow {
     pub fn steps(&mut self, n: usize) {
         (0..n).for_each(|_| self.harness.step());
     }
 
-    pub fn until(&mut self, what: &str, holds: impl Fn(&Desk) -> bool) {
+    pub fn until(&mut self, what: &str, holds: impl Fn(&TestWindow) -> bool) {
         self.harness.step();
         step_until(Duration::from_secs(60), self, |d| d.harness.step(), what, holds);
     }
@@ -293,7 +293,7 @@ fn a_repeated_lesson_step_tells_how_to_restore_the_run() {
     d.until("a run of another seed", |d| d.state() == "ready" && d.page().config == other);
     let run = d.paused_run();
     d.click("Step 2: A fact told too early");
-    assert!(d.shows("Ctrl Z opens the run before again"));
+    assert!(d.shows("Ctrl Z opens the previous run again"));
     d.until("a new run", |d| d.state() == "ready" && d.page().newest() == 0);
     d.undo();
     d.until("the record", |d| d.state() == "replay" && d.page().recorded_folder().as_ref() == Some(&run));
@@ -340,7 +340,7 @@ fn a_run_that_goes_on_shows_the_steps_that_it_has_made() {
         }
     }
     fs::write(&log, text).unwrap();
-    let mut d = looking_at(out.path(), STEPS + 59);
+    let mut d = window_on_run(out.path(), STEPS + 59);
     d.harness.get_by_role_and_label(Role::Button, "Step").click();
     d.until("a step", |d| d.state() == "paused" && d.page().newest() == STEPS + 1);
     let mirror = d.page().mirror().unwrap();
@@ -364,11 +364,11 @@ fn a_finished_run_keeps_its_record() {
     let events = || fs::read_to_string(&log).unwrap();
     d.until("its record", |_| events().contains("finished"));
     let before = events();
-    let set_rate = |d: &mut Desk, rate: f64| {
+    let set_rate = |d: &mut TestWindow, rate: f64| {
         d.harness.get_by_role_and_label(Role::SpinButton, "Learning rate").set_value_accesskit(rate);
         d.steps(3);
     };
-    let moved = |d: &mut Desk| {
+    let moved = |d: &mut TestWindow| {
         for rate in [0.01, 0.02, 0.03] {
             set_rate(d, rate);
         }
@@ -390,7 +390,8 @@ fn a_finished_run_keeps_its_record() {
     assert_eq!(events(), before);
 }
 
-/// Of all runs of the window, also of those whose labs are not in view, when the process is asked to end (SIGTERM).
+/// When the process is asked to end (SIGTERM), every run of the window writes a checkpoint, also those whose labs are
+/// not in view.
 #[test]
 fn a_paused_run_out_of_view_ends_with_a_checkpoint() {
     let out = tempfile::tempdir().unwrap();
@@ -409,7 +410,7 @@ fn a_paused_run_out_of_view_ends_with_a_checkpoint() {
 fn other_settings_undone_bring_back_the_replay_and_its_own() {
     let out = tempfile::tempdir().unwrap();
     let run = interrupted(out.path());
-    let mut d = looking_at(out.path(), STEPS);
+    let mut d = window_on_run(out.path(), STEPS);
     let config = d.page().config.clone();
     let mut other = small();
     other.seed = config.seed + 1;
@@ -423,7 +424,7 @@ fn other_settings_undone_bring_back_the_replay_and_its_own() {
 }
 
 /// Presses every letter key; each may ask for confirmation, or leave a run that undo brings back.
-fn press_letters(d: &mut Desk, out: &Path) {
+fn press_letters(d: &mut TestWindow, out: &Path) {
     let (mut state, run) = (d.state(), d.page().recorded_folder().expect("the run has a record"));
     let (folders, mut record) = (run_folders(out), record_of(&run));
     for letter in 'A'..='Z' {
@@ -455,7 +456,7 @@ fn press_letters(d: &mut Desk, out: &Path) {
 fn pressing_letter_keys_loses_no_run() {
     let out = tempfile::tempdir().unwrap();
     interrupted(out.path());
-    let mut d = looking_at(out.path(), STEPS);
+    let mut d = window_on_run(out.path(), STEPS);
     press_letters(&mut d, out.path());
 
     let out = tempfile::tempdir().unwrap();
@@ -478,7 +479,7 @@ fn the_right_arrow_trains_no_replay() {
     let out = tempfile::tempdir().unwrap();
     let run = interrupted(out.path());
     let before = record_of(&run);
-    let mut d = looking_at(out.path(), STEPS);
+    let mut d = window_on_run(out.path(), STEPS);
     d.press(Key::ArrowRight);
     assert!(d.shows("the newest recorded step"));
     d.press(Key::Space);

@@ -112,7 +112,7 @@ fn a_step_says_what_is_missing_and_then_what_was_found() {
     d.press(Key::Space);
     d.until("steps", |d| d.page().newest() > 155);
     d.steps(3);
-    assert!(d.shows("Check: not so at step"), "the pretended gate stays shut");
+    assert!(d.shows("Check: failed at step"), "the pretended gate stays shut");
     assert!(d.shows("The run says:"), "no sign, which would seem to judge a guess");
 }
 
@@ -128,7 +128,7 @@ fn hidden_answers_leave_of_a_check_only_that_it_was_measured() {
     d.until("steps", |d| d.page().newest() > 155);
     d.steps(3);
     assert!(d.shows("Check: measured; the link hides what was found"));
-    assert!(!d.shows("a tenth open") && !d.shows("not so at step") && !d.shows("The run says:"));
+    assert!(!d.shows("a tenth open") && !d.shows("failed at step") && !d.shows("The run says:"));
 }
 
 #[test]
@@ -373,7 +373,7 @@ fn an_answer_is_not_shown_before_a_guess() {
     let mut d = open(Opening::Lesson(link("traces", 2)));
     d.steps(6);
     assert!(d.shows("First guess: ") && !d.shows("the trace holds both together"));
-    assert!(!d.shows("Check: "), "a control that is set is no finding");
+    assert!(!d.shows("Check: "), "a control that is set is not a finding");
     guess(&mut d, "they are");
     assert_eq!(d.page().lesson.written[&1], "they are");
     assert!(d.shows("Your guess: they are") && d.shows("the trace holds both together") && !d.shows("First guess: "));
@@ -417,10 +417,10 @@ fn a_result_that_was_there_waits_for_a_guess() {
     d.press(Key::Space);
     d.until("paused", |d| !d.page().run.as_ref().unwrap().is_running());
     d.steps(3);
-    assert!(d.shows("Check: not so at step"), "the reader has run it");
+    assert!(d.shows("Check: failed at step"), "the reader has run it");
     click(&mut d, "Step 3: Back to where it began");
     d.steps(3);
-    assert!(d.shows("guess first") && !d.shows("Check: not so at step"));
+    assert!(d.shows("guess first") && !d.shows("Check: failed at step"));
     click(&mut d, "Show the answer");
     assert!(d.shows("Check: it had left the band at step") && !d.shows("guess first"));
 }

@@ -46,12 +46,12 @@ pub fn record(runs: &Path, config: &Config) {
     trainer::drive((lab.plan)(config).unwrap(), options, &commands, vec![]);
 }
 
-struct Desk {
+struct TestWindow {
     harness: Harness<'static, App>,
     _folder: tempfile::TempDir,
 }
 
-impl Desk {
+impl TestWindow {
     /// Opens the page that compares runs with these learning rates.
     fn comparing(rates: &[&str], with_pictures: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -100,7 +100,7 @@ impl Desk {
 
 #[test]
 fn a_view_of_every_run_stands_under_one_scrubber() {
-    let mut desk = Desk::comparing(&["0.001", "0.03"], false);
+    let mut desk = TestWindow::comparing(&["0.001", "0.03"], false);
     desk.choose("show", "Attention");
     desk.until("difference of attention");
     assert_eq!(desk.count("pre.0 head 0"), 2, "small maps of each run");
@@ -116,11 +116,11 @@ fn a_view_of_every_run_stands_under_one_scrubber() {
 
 #[test]
 fn a_cell_scrolls_to_rows_that_do_not_fit() {
-    let mut desk = Desk::comparing(&["0.001", "0.03"], false);
+    let mut desk = TestWindow::comparing(&["0.001", "0.03"], false);
     desk.harness.set_size(vec2(900.0, 600.0));
     desk.choose("show", "Next tokens");
     desk.until("difference of next words");
-    let bars = |desk: &Desk| -> Vec<_> {
+    let bars = |desk: &TestWindow| -> Vec<_> {
         desk.harness.query_all_by_label_contains("next tokens of coupled").map(|node| node.rect()).collect()
     };
     let before = bars(&desk);
@@ -141,7 +141,7 @@ fn a_cell_scrolls_to_rows_that_do_not_fit() {
 
 #[test]
 fn the_two_subtracted_runs_are_chosen_among_three() {
-    let mut desk = Desk::comparing(&["0.001", "0.01", "0.03"], false);
+    let mut desk = TestWindow::comparing(&["0.001", "0.01", "0.03"], false);
     desk.choose("show", "Attention");
     desk.until("difference of attention");
     desk.choose("minus", "lr 0.01");

@@ -20,7 +20,7 @@ use crate::{
     tessellation::view_ids,
 };
 
-/// The start of the note that the shown answer belongs to another question than the controls describe.
+/// The start of the note that the shown answer belongs to a question other than the controls describe.
 const OUTDATED: &str = "Shown is";
 /// The start of the note that the controls' question is sent only after a click on a button.
 const UNASKED: &str = "Not asked with these settings yet";
@@ -123,7 +123,7 @@ fn an_example_answers_what_needs_no_weights() {
     let sample = twins.sample_at(0, channel, newest).or(twins.answer(0, channel)).expect("a generator").clone();
     let mut stage = Stage::new(lab("equilibrium"), "generator");
     stage.show_example();
-    stage.tell([Event::Sample(Sample { step: 0, variant: 0, request: None, ..sample })]);
+    stage.emit([Event::Sample(Sample { step: 0, variant: 0, request: None, ..sample })]);
     let _ = stage.words();
     assert!(stage.questions().is_empty(), "the record has this answer");
     for (y0, is_asked) in [(4.0, true), (0.0, false)] {
@@ -146,7 +146,7 @@ fn a_record_without_a_curve_says_what_its_run_lacks() {
     {
         let mut stage = Stage::new(lab("fast_slow"), view);
         stage.show_example();
-        stage.tell([Event::Step(StepStats { step: 30, variant: 0, scalars: vec![], wall_secs: 1.0 })]);
+        stage.emit([Event::Step(StepStats { step: 30, variant: 0, scalars: vec![], wall_secs: 1.0 })]);
         let words = stage.words();
         assert!(words.contains(lacks) && !is_advice(&words), "{view}: {words}");
         assert!(!words.contains('`'), "{view} names a control as code: {words}");
@@ -234,7 +234,7 @@ fn a_failed_run_says_why_in_the_views_that_wait_for_it() {
     for (id, view) in [("trained_bdh", "trained_bdh"), ("trained_bdh", "logit_lens"), ("fast_slow", "losses")] {
         let mut stage = Stage::new(lab(id), view);
         stage.launch();
-        stage.tell([Event::State(RunState::Failed { message: "the checkpoint needs a vocabulary".into() })]);
+        stage.emit([Event::State(RunState::Failed { message: "the checkpoint needs a vocabulary".into() })]);
         let words = stage.words();
         assert!(words.contains("needs a vocabulary") && !words.contains("No model is open"), "{view}: {words}");
     }
@@ -249,8 +249,9 @@ fn a_page_without_a_run_says_why_none_could_be_made() {
     assert!(stage.words().contains("No model is open"), "nothing was opened");
 }
 
-/// The views that ask a run of this program nothing. Any other view asks by itself in [`states_of_a_question_are_said`], or
-/// is one of [`ASK_BY_BUTTON`], or the merging view, which has a test of its own.
+/// The views that ask a run of this program nothing. Any other view asks by itself in
+/// [`states_of_a_question_are_shown`], or is one of [`ASK_BY_BUTTON`], or the merging view, which has a test of its
+/// own.
 const NEVER_ASK: &[&str] = &[
     "accuracy",
     "cost",
@@ -298,11 +299,11 @@ fn begin_asking(stage: &mut Stage, view: &str, recorded: &Mirror) {
 /// Reports this state of each of the questions.
 fn report(stage: &mut Stage, questions: &[Question], state: &QuestionState) {
     for question in questions {
-        stage.tell([Event::Question { request: question.request, state: state.clone() }]);
+        stage.emit([Event::Question { request: question.request, state: state.clone() }]);
     }
 }
 
-/// The texts of one frame that is drawn so many seconds later.
+/// The texts of one frame that is drawn this many seconds later.
 fn words_after(stage: &mut Stage, seconds: f64) -> String {
     stage.now += seconds;
     stage.frame(vec![]).texts.join("\n")
@@ -315,10 +316,10 @@ fn names_step(words: &str, step: u64) -> bool {
     parts.any(|part| part.split(',').next() == Some(named.as_str()))
 }
 
-/// Each view of each lab says of its question since when it is open and how far the answer is, why it was refused, of which
-/// step the answer shown is, and, once another question was put, that the answer is to an earlier one.
+/// Each view of each lab says for its question since when it is open and how far the answer is, why it was refused,
+/// which step the answer shown is from, and, once another question was asked, that the answer is to an earlier one.
 #[test]
-fn states_of_a_question_are_said() {
+fn states_of_a_question_are_shown() {
     const FAR: QuestionState = QuestionState::Working(Some(0.4));
     let refused = QuestionState::Refused(REASON.into());
     let (twins, views) = (recorded::twins(), view_ids());
@@ -351,14 +352,14 @@ fn states_of_a_question_are_said() {
         begin_asking(&mut stage, view, &twins);
         stage.settle(&twins, true);
         let next = StepStats { step: 31, variant: 0, scalars: vec![], wall_secs: 2.0 };
-        stage.tell([Event::State(RunState::Running), Event::Step(next)]);
+        stage.emit([Event::State(RunState::Running), Event::Step(next)]);
         let words = stage.words();
         check(!words.contains(OUTDATED), "answered", &words);
         check(names_step(&words, 30) != (view == WITHOUT_MODEL), "the step of the answer", &words);
 
         // a changed live setting makes the question another one
         let changed = Event::Changed { step: 31, key: "train.lr".into(), value: Value::Float(9e-3) };
-        stage.tell([Event::State(RunState::Paused), changed]);
+        stage.emit([Event::State(RunState::Paused), changed]);
         let words = stage.words();
         let asked = stage.questions();
         check(asked.is_empty() == GRAPH_OF_WEIGHTS.contains(&view), "asked again", &words);
@@ -414,7 +415,7 @@ fn an_answer_to_an_earlier_question_is_marked() {
         assert!(!words.contains(OUTDATED), "{view}, answered: {words}");
 
         let mut stage = asked_again(id, view, |_| ());
-        stage.tell([Event::State(RunState::Stopped)]);
+        stage.emit([Event::State(RunState::Stopped)]);
         change(&mut stage.page);
         let words = stage.words();
         assert!(words.contains(OUTDATED) && words.contains("cannot be asked"), "{view}, stopped: {words}");
@@ -437,7 +438,7 @@ const ASK_BY_BUTTON: [&str; 10] = [
 
 /// Each view is tested without a result and with an earlier result.
 #[test]
-fn the_question_of_every_button_is_said_to_be_asked_and_refused() {
+fn every_button_shows_that_its_question_is_asked_or_refused() {
     let (twins, views) = (recorded::twins(), view_ids());
     let (mut askers, fonts) = (BTreeSet::new(), Context::default());
     let panes = LABS.iter().flat_map(|lab| lab.panes.iter().map(move |pane| (*lab, pane.view)));
@@ -450,7 +451,7 @@ fn the_question_of_every_button_is_said_to_be_asked_and_refused() {
         for measured in MEASUREMENTS.iter().filter(|_| has_results) {
             let sample = twins.sample_at(0, measured.channel, u64::MAX).cloned();
             let Some(sample) = sample else { continue };
-            stage.tell([Event::Sample(Sample { step: 10, request: None, ..sample })]);
+            stage.emit([Event::Sample(Sample { step: 10, request: None, ..sample })]);
         }
         stage.settle(&twins, has_results);
         let buttons = stage.buttons().into_iter().filter(|(_, node)| node.toggled().is_none());
@@ -505,7 +506,7 @@ fn an_answer_stays_marked_until_the_button_asks_with_the_settings_as_they_are() 
         if view == "graph_modularity" {
             // this view hides its button until something was measured
             let curve = twins.sample_at(0, ModularityAtStep::CHANNEL, u64::MAX).unwrap().clone();
-            stage.tell([Event::Sample(Sample { step: 10, ..curve })]);
+            stage.emit([Event::Sample(Sample { step: 10, ..curve })]);
         }
         stage.settle(&twins, true);
         assert!(stage.press(button), "{view}");
@@ -571,7 +572,7 @@ fn a_sweep_follows_the_scrubber() {
     let mut stage = Stage::new(lab("ode_flow"), "flow_sweep");
     stage.begin(60, RunState::Paused);
     let sweep = recorded::twins().sample_at(0, FlowSweepNfe::CHANNEL, u64::MAX).unwrap().clone();
-    stage.tell([Event::Sample(Sample { step: 40, request: Some(1), ..sweep })]);
+    stage.emit([Event::Sample(Sample { step: 40, request: Some(1), ..sweep })]);
     for (scrub, is_shown) in [(None, true), (Some(20), false), (Some(50), true), (None, true)] {
         stage.page.scrub = scrub;
         // the subtitle is drawn before the view, so it is up to date only in the second frame

@@ -15,7 +15,7 @@ use orrery::{
 use crate::{
     small_models::make_small,
     stub_host::StubHost,
-    truth::{Words, said},
+    truth::{Words, texts_at_rest},
 };
 
 /// Starts a real run without a folder.
@@ -68,14 +68,14 @@ fn wait(page: &mut Page, until: impl Fn(&Page) -> bool) {
 /// have been unchanged for a while.
 fn settled(page: &mut Page, ctx: &Context, now: &mut f64) -> Words {
     let mut calm = 0;
-    let mut words = said(page, ctx, *now);
+    let mut words = texts_at_rest(page, ctx, *now);
     let began = Instant::now();
     // views wait at most half a second before they ask: two calm looks, 0.4 s apart, are longer
     while calm < 2 {
         assert!(began.elapsed().as_secs() < 120, "{}: {words:?}", page.lab.id);
         page.pump();
         *now += 0.4;
-        words = said(page, ctx, *now);
+        words = texts_at_rest(page, ctx, *now);
         let keys: Vec<_> = page.asked.values().flatten().copied().collect();
         let mirror = &page.run.as_ref().unwrap().mirror;
         let open = page.questions.unanswered(&keys, mirror, *now);

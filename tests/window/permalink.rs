@@ -22,7 +22,7 @@ use crate::{
     waiting::step_until,
 };
 
-struct Desk {
+struct TestWindow {
     harness: Harness<'static, App>,
     _folder: tempfile::TempDir,
 }
@@ -43,7 +43,7 @@ fn link(config: Config, step: Option<u64>) -> Permalink {
     }
 }
 
-impl Desk {
+impl TestWindow {
     /// Opens a window by a link, with recorded runs of these settings in its folder.
     fn open(link: Option<Permalink>, recorded: &[Config]) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -84,7 +84,7 @@ impl Desk {
 #[test]
 fn a_link_opens_the_page_and_trains_nothing() {
     let config = small("0.0123");
-    let mut desk = Desk::open(Some(link(config.clone(), None)), &[]);
+    let mut desk = TestWindow::open(Some(link(config.clone(), None)), &[]);
     desk.until("it says so", |d| d.shows("The lab is open with these settings. Space runs it."));
     desk.until("the models are ready", |d| d.page().run.as_ref().is_some_and(|r| r.state_label() == "ready"));
     assert_eq!((&desk.page().config, desk.page().newest()), (&config, 0));
@@ -112,7 +112,7 @@ fn a_view_that_a_link_opens_says_how_to_begin() {
 
 #[test]
 fn a_link_of_a_step_offers_to_run_to_it() {
-    let mut desk = Desk::open(Some(link(small("0.0123"), Some(6))), &[small("0.02")]);
+    let mut desk = TestWindow::open(Some(link(small("0.0123"), Some(6))), &[small("0.02")]);
     desk.until("it looks for a run", |d| d.shows("which is 6 steps away"));
     assert_eq!(desk.page().newest(), 0, "nothing is trained before it is wanted");
     desk.until("the models are ready", |d| d.page().run.as_ref().is_some_and(|r| r.state_label() == "ready"));
@@ -126,7 +126,7 @@ fn a_link_of_a_step_offers_to_run_to_it() {
 
 #[test]
 fn a_link_finds_the_run_of_its_settings() {
-    let mut desk = Desk::open(Some(link(small("0.0123"), Some(6))), &[small("0.02"), small("0.0123")]);
+    let mut desk = TestWindow::open(Some(link(small("0.0123"), Some(6))), &[small("0.02"), small("0.0123")]);
     desk.until("the run is found", |d| d.shows("A run of the link's settings was here: it is shown at step 6"));
     desk.until("it is read", |d| d.page().newest() == 9);
     assert_eq!((desk.page().shown_step(), desk.page().selection.variant), (6, 1));
@@ -141,7 +141,7 @@ fn a_link_that_names_files_is_asked_about() {
     let mut config = small("0.0123");
     let knobs = (LABS.iter().find(|lab| lab.id == config.lab).unwrap().knobs)();
     config.set_text(&knobs, "corpus.file", text.to_str().unwrap()).unwrap();
-    let mut desk = Desk::open(Some(link(config.clone(), None)), &[]);
+    let mut desk = TestWindow::open(Some(link(config.clone(), None)), &[]);
     desk.until("it asks", |d| d.shows("The link names files of this machine"));
     assert!(desk.shows(text.to_str().unwrap()), "the path is shown");
     desk.harness.get_by_label("Do not open").click();
@@ -157,7 +157,7 @@ fn a_link_that_names_files_is_asked_about() {
 
 #[test]
 fn a_link_is_pasted_and_a_broken_one_says_why() {
-    let mut desk = Desk::open(None, &[]);
+    let mut desk = TestWindow::open(None, &[]);
     desk.harness.run_steps(2);
     desk.harness.event(Event::Paste("orrery:fast_slow?train.lrr=1".into()));
     desk.until("the complaint", |d| d.shows("did you mean `train.lr`"));

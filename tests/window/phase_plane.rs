@@ -227,7 +227,7 @@ fn an_overflow_is_a_sentence() {
 }
 
 #[test]
-fn a_model_whose_own_evolution_overflows_is_said() {
+fn a_model_whose_evolution_overflows_is_reported() {
     let mut harness = answered_tile(Steps { dt: 1e20, ..Steps::default() });
     harness.step();
     let all = words(&harness);

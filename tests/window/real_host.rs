@@ -20,11 +20,11 @@ pub fn window_on(builder: HarnessBuilder<App>, runs: &Path, opening: Option<Open
     builder.build_eframe(move |cc| App::new(cc, host, start))
 }
 
-pub struct Desk {
+pub struct TestWindow {
     pub harness: Harness<'static, App>,
 }
 
-impl Desk {
+impl TestWindow {
     /// Opens a window whose host uses this folder of runs.
     pub fn new(runs: &Path) -> Self {
         let mut harness = window_on(Harness::builder().with_size([1280.0, 800.0]), runs, None);

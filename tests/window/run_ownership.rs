@@ -24,7 +24,7 @@ use crate::{recorded, stub_host::StubHost};
 /// The receivers of all runs' commands, in the order in which the runs started.
 type Commands = Rc<RefCell<Vec<Receiver<Command>>>>;
 
-struct Desk {
+struct TestWindow {
     page: Page,
     commands: Commands,
     ctx: Context,
@@ -48,7 +48,7 @@ fn handle(commands: &Commands, config: &Config, steps: u64, state: RunState) -> 
     RunHandle { commands: sender, inbox }
 }
 
-impl Desk {
+impl TestWindow {
     fn new(lab: &'static Lab, seed: u64) -> Self {
         let page = Page::new(lab, lab.config(None).unwrap());
         let mut desk =
@@ -180,7 +180,7 @@ impl Desk {
 fn a_run_receives_only_changes_of_its_own_controls() {
     let actions: usize = std::env::var("ORRERY_ACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(1000);
     for (i, lab) in LABS.iter().enumerate() {
-        let mut desk = Desk::new(lab, i as u64 + 3);
+        let mut desk = TestWindow::new(lab, i as u64 + 3);
         let received: usize = (0..actions.div_ceil(LABS.len())).map(|_| desk.step()).sum();
         let has_live = desk.page.knobs.iter().any(|k| k.applies == Applies::Live);
         assert!(received > 0 || !has_live, "{}: no control reached its run", lab.id);
@@ -190,7 +190,7 @@ fn a_run_receives_only_changes_of_its_own_controls() {
 #[test]
 fn a_preset_leaves_a_finished_run_as_it_was() {
     let lab = LABS[0];
-    let mut desk = Desk::new(lab, 1);
+    let mut desk = TestWindow::new(lab, 1);
     let finished = handle(&desk.commands, &lab.config(None).unwrap(), 12, RunState::Finished);
     desk.page.replay(Run::new(finished, Mirror::default(), RunOrigin::Folder("runs/1".into()), &desk.ctx));
     desk.page.pump();
@@ -218,7 +218,7 @@ fn received(commands: &Commands) -> Vec<Value> {
 #[test]
 fn controls_of_a_replay_are_those_it_goes_on_with() {
     let lab = LABS[0];
-    let mut desk = Desk::new(lab, 1);
+    let mut desk = TestWindow::new(lab, 1);
     let config = lab.config(None).unwrap();
     let at_first = config.get(LR).cloned().unwrap();
     let replayed = handle(&desk.commands, &config, 12, RunState::Paused);
@@ -240,7 +240,7 @@ fn controls_of_a_replay_are_those_it_goes_on_with() {
 #[test]
 fn a_control_moved_in_a_replay_stays_where_it_was_moved_to() {
     let lab = LABS[0];
-    let mut desk = Desk::new(lab, 1);
+    let mut desk = TestWindow::new(lab, 1);
     let replayed = handle(&desk.commands, &lab.config(None).unwrap(), 12, RunState::Paused);
     let inbox = std::sync::Arc::clone(&replayed.inbox);
     desk.page.replay(Run::new(replayed, Mirror::default(), RunOrigin::Folder("runs/1".into()), &desk.ctx));
@@ -261,7 +261,7 @@ fn a_run_that_has_ended_takes_no_change() {
     for (state, is_replayed) in
         [RunState::Finished, RunState::Stopped, failed].into_iter().flat_map(|s| [(s.clone(), false), (s, true)])
     {
-        let mut desk = Desk::new(lab, 1);
+        let mut desk = TestWindow::new(lab, 1);
         let ended = handle(&desk.commands, &lab.config(None).unwrap(), 12, state.clone());
         if is_replayed {
             desk.page.replay(Run::new(ended, Mirror::default(), RunOrigin::Folder("runs/1".into()), &desk.ctx));
@@ -291,7 +291,7 @@ fn a_run_that_has_ended_takes_no_change() {
 fn a_change_sent_after_the_last_step_waits_for_the_next_run() {
     let lab = LABS[0];
     for is_taken in [true, false] {
-        let mut desk = Desk::new(lab, 1);
+        let mut desk = TestWindow::new(lab, 1);
         let running = handle(&desk.commands, &lab.config(None).unwrap(), 12, RunState::Running);
         let (inbox, mut running) = (std::sync::Arc::clone(&running.inbox), Some(running));
         let mut host = StubHost(move |_: &Config| running.take().ok_or_else(|| "it begins one run".to_owned()));
@@ -313,7 +313,7 @@ fn a_change_sent_after_the_last_step_waits_for_the_next_run() {
 #[test]
 fn a_run_that_is_still_prepared_is_redone_as_it_is() {
     let lab = LABS[0];
-    let mut desk = Desk::new(lab, 1);
+    let mut desk = TestWindow::new(lab, 1);
     let commands = Rc::clone(&desk.commands);
     let mut host = StubHost(move |config: &Config| {
         let handle = handle(&commands, config, 12, RunState::Paused);
@@ -327,7 +327,7 @@ fn a_run_that_is_still_prepared_is_redone_as_it_is() {
     desk.page.take_config(lab.config(Some(lab.presets[1].id)).unwrap(), 1.0);
     desk.page.launch(&mut silent, &desk.ctx);
     assert_eq!(desk.page.recorded_folder(), None, "nothing of the new run is recorded");
-    let (before, new) = ("The run of before is opened again.", "The run on the page stays.");
+    let (before, new) = ("The previous run is opened again.", "The run on the page stays.");
     // without a window nothing opens the requested runs, so each undo step must know the run that the step before it
     // restores
     for (kind, brings) in [(UndoKind::Undo, before), (UndoKind::Redo, new), (UndoKind::Undo, before)] {
@@ -339,7 +339,7 @@ fn a_run_that_is_still_prepared_is_redone_as_it_is() {
 #[test]
 fn a_setting_read_only_by_views_does_not_detach_controls_from_the_run() {
     let lab = labs::find("ode_flow").unwrap();
-    let mut desk = Desk::new(lab, 1);
+    let mut desk = TestWindow::new(lab, 1);
     let commands = Rc::clone(&desk.commands);
     let mut host = StubHost(move |config: &Config| Ok(handle(&commands, config, 7, RunState::Paused)));
     desk.page.launch(&mut host, &desk.ctx);
@@ -358,7 +358,7 @@ fn a_setting_read_only_by_views_does_not_detach_controls_from_the_run() {
 #[test]
 fn a_later_lesson_step_sends_no_change_to_an_earlier_run() {
     let lab = LABS[0];
-    let mut desk = Desk::new(lab, 1);
+    let mut desk = TestWindow::new(lab, 1);
     let commands = Rc::clone(&desk.commands);
     let mut host = StubHost(move |config: &Config| Ok(handle(&commands, config, 7, RunState::Paused)));
     lesson::take_step(&mut desk.page, 1, &mut host, &desk.ctx).unwrap();

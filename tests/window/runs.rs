@@ -260,12 +260,12 @@ fn rows() -> Vec<RunRow> {
     vec![failed, running, killed, named, put_away, later]
 }
 
-struct Desk {
+struct TestWindow {
     harness: Harness<'static, App>,
     asked: Arc<Mutex<Asked>>,
 }
 
-fn desk(rows: Vec<RunRow>, with_pictures: bool) -> Desk {
+fn desk(rows: Vec<RunRow>, with_pictures: bool) -> TestWindow {
     let asked = Arc::<Mutex<Asked>>::default();
     let (sender, arrived) = unbounded();
     let host = Box::new(Shelf { rows, asked: asked.clone(), sender, arrived });
@@ -273,13 +273,13 @@ fn desk(rows: Vec<RunRow>, with_pictures: bool) -> Desk {
     let builder = if with_pictures { builder.wgpu() } else { builder };
     let lists = Lists { labs: LABS, views: VIEWS };
     let harness = builder.build_eframe(move |cc| App::with_lists(cc, host, Start::default(), lists));
-    let mut desk = Desk { harness, asked };
+    let mut desk = TestWindow { harness, asked };
     desk.steps(3);
     desk.click("Runs");
     desk
 }
 
-impl Desk {
+impl TestWindow {
     fn steps(&mut self, n: usize) {
         (0..n).for_each(|_| self.harness.step());
     }
@@ -386,7 +386,7 @@ fn a_run_is_named_pinned_deleted_and_taken_back() {
     assert_eq!(d.rows().len(), 5);
     d.select("Wide gate, fast_slow, finished");
     d.click("Delete");
-    let undo = |d: &mut Desk| {
+    let undo = |d: &mut TestWindow| {
         d.harness.key_press_modifiers(eframe::egui::Modifiers::COMMAND, Key::Z);
         d.steps(4);
     };
@@ -436,7 +436,7 @@ fn the_runs_of_a_sweep_are_found_by_its_chip() {
 #[test]
 fn a_note_that_another_program_wrote_is_not_written_over() {
     let mut d = desk(rows(), false);
-    let leave_tags = |d: &mut Desk, text: &str| {
+    let leave_tags = |d: &mut TestWindow, text: &str| {
         d.harness.get_by_role_and_label(Role::TextInput, "tags").focus();
         d.steps(2);
         d.harness.get_by_role_and_label(Role::TextInput, "tags").type_text(text);
@@ -495,13 +495,13 @@ fn ticked_runs_are_set_beside_each_other() {
 #[test]
 fn a_deleted_run_comes_back_wherever_undo_is_pressed() {
     let mut d = desk(rows(), false);
-    let delete = |d: &mut Desk| {
+    let delete = |d: &mut TestWindow| {
         d.select("Wide gate, fast_slow, finished");
         d.click("Delete");
         d.harness.key_press(Key::Escape);
         d.steps(3);
     };
-    let undo = |d: &mut Desk| {
+    let undo = |d: &mut TestWindow| {
         d.harness.key_press_modifiers(eframe::egui::Modifiers::COMMAND, Key::Z);
         d.steps(4);
         d.asked.lock().unwrap().restored.len()
@@ -536,7 +536,7 @@ fn a_deleted_run_comes_back_wherever_undo_is_pressed() {
 }
 
 /// Opens the comparison of three runs.
-fn comparison() -> Desk {
+fn comparison() -> TestWindow {
     let mut d = desk(rows(), false);
     for i in 1..4 {
         let name = if i == 1 { "Wide gate".to_owned() } else { format!("20260131-14250{i}") };
@@ -548,7 +548,7 @@ fn comparison() -> Desk {
     d
 }
 
-fn show(d: &mut Desk, part: &str) {
+fn show(d: &mut TestWindow, part: &str) {
     d.harness.get_by_role_and_label(Role::ComboBox, "show").click();
     d.steps(3);
     d.click(part);
@@ -573,7 +573,7 @@ fn any_two_numbers_are_set_against_each_other() {
     let mut d = comparison();
     show(&mut d, "Scatter");
     assert!(d.shows("scatter of runs"));
-    let chosen = |d: &Desk, axis: &str| {
+    let chosen = |d: &TestWindow, axis: &str| {
         use egui_kittest::kittest::NodeT;
         d.harness.get_by_role_and_label(Role::ComboBox, axis).accesskit_node().value().unwrap_or_default()
     };
@@ -621,7 +621,7 @@ fn curves_go_along_time_and_by_logarithms() {
     let mut d = comparison();
     d.harness.get_by_role_and_label(Role::Slider, "smooth").set_value_accesskit(0.5);
     d.steps(3);
-    let goes_along_time = |d: &Desk| painted(&d.harness).iter().any(|words| words == "time of training (s)");
+    let goes_along_time = |d: &TestWindow| painted(&d.harness).iter().any(|words| words == "time of training (s)");
     assert!(!goes_along_time(&d) && d.shows("y axis of held_out_loss: make logarithmic"));
     d.click("by time");
     d.click("log y");

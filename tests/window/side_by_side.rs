@@ -205,7 +205,7 @@ fn keys_choose_a_cell() {
 }
 
 #[test]
-fn maps_are_of_one_seed_that_is_said_and_chosen() {
+fn maps_are_of_one_seed_that_is_named_and_chosen() {
     let mut harness = shown(measured(recorded::seeds()));
     assert!(harness.state().subtitle.contains("seed 1"), "{}", harness.state().subtitle);
     let columns = |h: &Harness<'_, Tile>| h.state().csv.as_ref().unwrap().lines().next().unwrap().to_owned();

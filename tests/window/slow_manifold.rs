@@ -121,7 +121,7 @@ fn each_meaning_of_the_manifold_has_its_own_picture() {
 }
 
 #[test]
-fn a_formula_that_cannot_be_drawn_is_said_and_the_last_picture_stays() {
+fn a_formula_that_cannot_be_drawn_is_reported_and_the_picture_stays() {
     let mut harness = shown();
     set(&mut harness, "system", Value::Text("formulas".into()));
     set(&mut harness, "f", Value::Text("y - x^2".into()));

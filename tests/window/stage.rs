@@ -23,7 +23,7 @@ use orrery::{
 use crate::{
     recorded,
     stub_host::StubHost,
-    truth::{Frame, frame, said},
+    truth::{Frame, frame, texts_at_rest},
 };
 
 pub const REASON: &str = "the sentence has only six tokens";
@@ -85,11 +85,11 @@ impl Stage {
     pub fn begin(&mut self, step: u64, state: RunState) {
         self.launch();
         let start = self.start();
-        self.tell([start]);
+        self.emit([start]);
         if step > 0 {
-            self.tell([Event::Step(StepStats { step, variant: 0, scalars: vec![], wall_secs: 1.0 })]);
+            self.emit([Event::Step(StepStats { step, variant: 0, scalars: vec![], wall_secs: 1.0 })]);
         }
-        self.tell([Event::State(state)]);
+        self.emit([Event::State(state)]);
     }
 
     /// The start event of a run with the page's settings.
@@ -105,10 +105,10 @@ impl Stage {
         let handle = RunHandle { commands: sender, inbox: Arc::clone(&self.inbox) };
         self.page.run = Some(Run::new(handle, Mirror::default(), RunOrigin::Example, &self.ctx));
         let start = self.start();
-        self.tell([start, Event::State(RunState::Stopped)]);
+        self.emit([start, Event::State(RunState::Stopped)]);
     }
 
-    pub fn tell<const N: usize>(&mut self, events: [Event; N]) {
+    pub fn emit<const N: usize>(&mut self, events: [Event; N]) {
         events.into_iter().for_each(|event| self.inbox.deliver(event));
         self.page.pump();
     }
@@ -116,7 +116,7 @@ impl Stage {
     /// The texts of the tile one second later.
     pub fn words(&mut self) -> String {
         self.now += 1.0;
-        said(&mut self.page, &self.ctx, self.now).0.join("\n")
+        texts_at_rest(&mut self.page, &self.ctx, self.now).0.join("\n")
     }
 
     /// Answers the view's questions from a recorded run until the view asks no more by itself; see [`Stage::answer`].
@@ -167,7 +167,7 @@ impl Stage {
         let questions = self.questions();
         for question in &questions {
             let state = QuestionState::Refused(REASON.into());
-            self.tell([Event::Question { request: question.request, state }]);
+            self.emit([Event::Question { request: question.request, state }]);
         }
         questions.len()
     }
@@ -179,10 +179,10 @@ impl Stage {
         for question in &questions {
             if samples {
                 for sample in recorded_answers(recorded, question, self.page.newest()) {
-                    self.tell([Event::Sample(sample)]);
+                    self.emit([Event::Sample(sample)]);
                 }
             }
-            self.tell([Event::Question { request: question.request, state: QuestionState::Answered }]);
+            self.emit([Event::Question { request: question.request, state: QuestionState::Answered }]);
         }
         questions.len()
     }

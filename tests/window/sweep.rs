@@ -68,7 +68,7 @@ fn orrery(here: &Path, words: &[&str]) {
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A sweep of eight runs of which the first `made` exist. The runs are copied from a complete sweep that is trained
+/// A sweep of eight runs; the first `made` exist. The runs are copied from a complete sweep that is trained
 /// once for all tests.
 fn sweep(made: usize) -> tempfile::TempDir {
     static WHOLE: OnceLock<PathBuf> = OnceLock::new();
@@ -94,21 +94,21 @@ fn sweep(made: usize) -> tempfile::TempDir {
     here
 }
 
-struct Desk {
+struct TestWindow {
     harness: Harness<'static, App>,
     here: tempfile::TempDir,
 }
 
-fn desk(here: tempfile::TempDir, opening: Option<Opening>) -> Desk {
+fn desk(here: tempfile::TempDir, opening: Option<Opening>) -> TestWindow {
     let host = DesktopHost::new(here.path().join("runs"), Runs::new());
     let host = Box::new(host.with_program(env!("CARGO_BIN_EXE_orrery").into()));
     let start = Start { opening, ..Start::default() };
     let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 30.0);
-    Desk { harness: builder.build_eframe(move |cc| App::new(cc, host, start)), here }
+    TestWindow { harness: builder.build_eframe(move |cc| App::new(cc, host, start)), here }
 }
 
-/// The page of a sweep of which `made` runs exist.
-fn page(made: usize) -> Desk {
+/// The page of a sweep that has `made` runs.
+fn page(made: usize) -> TestWindow {
     let here = sweep(made);
     let folder = here.path().join("sweeps/rates");
     let mut d = desk(here, Some(Opening::Sweep(folder)));
@@ -116,7 +116,7 @@ fn page(made: usize) -> Desk {
     d
 }
 
-impl Desk {
+impl TestWindow {
     fn steps(&mut self, n: usize) {
         (0..n).for_each(|_| self.harness.step());
     }
@@ -307,7 +307,7 @@ fn other_numbers_than_losses_are_chosen_and_shown() {
 }
 
 #[test]
-fn a_sweep_folder_is_opened_as_any_other_and_what_is_none_says_so() {
+fn a_sweep_folder_opens_and_any_other_folder_is_refused() {
     let here = sweep(2);
     let folder = here.path().join("sweeps/rates");
     let mut d = desk(here, Some(Opening::Run(folder.clone())));
@@ -327,7 +327,7 @@ fn a_sweep_without_runs_says_what_makes_them() {
     assert!(d.shows("orrery sweep"));
 }
 
-/// Made-up results of twelve points with three seeds, of which some are missing, as in a sweep that is still running.
+/// Made-up results of twelve points with three seeds; some are missing, as in a sweep that is still running.
 fn made_up() -> SweepResults {
     let (rates, sizes) = ([1e-3, 3e-3, 1e-2, 3e-2], [2.0, 4.0, 8.0]);
     let numbers = |is_log| AxisKind::Numbers { is_log };
@@ -438,14 +438,14 @@ impl Host for OneSweepHost {
     }
 }
 
-/// A stop that the user asked for shows from the click on, and is no error.
+/// A stop that the user asked for shows from the click on, and is not an error.
 #[test]
 fn a_sweep_that_is_stopped_has_not_failed() {
     let host = Box::new(OneSweepHost { process: SweepProcess::Running, ..OneSweepHost::default() });
     let start = Start { opening: Some(Opening::Sweep("sweeps/rates".into())), ..Start::default() };
     let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 30.0);
     let here = tempfile::tempdir().unwrap();
-    let mut d = Desk { harness: builder.build_eframe(move |cc| App::new(cc, host, start)), here };
+    let mut d = TestWindow { harness: builder.build_eframe(move |cc| App::new(cc, host, start)), here };
     d.steps(4);
     assert!(d.shows("Being made by this window"));
     d.click("Stop");
@@ -456,13 +456,13 @@ fn a_sweep_that_is_stopped_has_not_failed() {
 }
 
 /// The page of a sweep that is still running, with a brushed axis and a selected point.
-fn made_up_page(size: [f32; 2], is_drawn: bool) -> Desk {
+fn made_up_page(size: [f32; 2], is_drawn: bool) -> TestWindow {
     let host = Box::new(OneSweepHost::default());
     let start = Start { opening: Some(Opening::Sweep("sweeps/rates".into())), ..Start::default() };
     let builder = Harness::builder().with_size(size).with_step_dt(1.0 / 30.0);
     let builder = if is_drawn { builder.wgpu() } else { builder };
     let here = tempfile::tempdir().unwrap();
-    let mut d = Desk { harness: builder.build_eframe(move |cc| App::new(cc, host, start)), here };
+    let mut d = TestWindow { harness: builder.build_eframe(move |cc| App::new(cc, host, start)), here };
     d.steps(4);
     let axis = d.axis("model.pool");
     let x = axis.center().x;
@@ -510,7 +510,7 @@ fn the_page_is_drawn_in_small_and_large_windows() {
 }
 
 /// The lab with settings that train in a few moments.
-fn lab_page() -> Desk {
+fn lab_page() -> TestWindow {
     let small = [
         ("model.d_model", "16"),
         ("train.steps", "8"),

@@ -15,8 +15,8 @@ use crate::{recorded, tiles::Tile};
 
 /// Five times the vertices that any view draws of recorded runs. A line whose invisible part is drawn exceeds this by
 /// orders of magnitude.
-const MOST_VERTICES: usize = 250_000;
-const MOST_SHAPES: usize = 20_000;
+const MAX_VERTICES: usize = 250_000;
+const MAX_SHAPES: usize = 20_000;
 
 /// A software adapter without compute shaders.
 const TARGET: Target =
@@ -51,7 +51,7 @@ pub fn tile(view: &str, mirror: orrery::ui::mirror::Mirror) -> Tile {
 /// If there are more shapes or vertices than any picture needs, or a vertex has no finite position.
 pub fn vertices(harness: &Harness<'_, Tile>, when: &str) -> usize {
     let shapes = harness.output().shapes.clone();
-    assert!(shapes.len() <= MOST_SHAPES, "{when}: {} shapes", shapes.len());
+    assert!(shapes.len() <= MAX_SHAPES, "{when}: {} shapes", shapes.len());
     let mut vertices = 0;
     for primitive in harness.ctx.tessellate(shapes, 1.0) {
         let Primitive::Mesh(mesh) = primitive.primitive else { continue };
@@ -59,7 +59,7 @@ pub fn vertices(harness: &Harness<'_, Tile>, when: &str) -> usize {
         let lost = mesh.vertices.iter().find(|v| !(v.pos.x.is_finite() && v.pos.y.is_finite()));
         assert!(lost.is_none(), "{when}: a vertex at {:?}", lost.map(|v| v.pos));
     }
-    assert!(vertices <= MOST_VERTICES, "{when}: {vertices} vertices");
+    assert!(vertices <= MAX_VERTICES, "{when}: {vertices} vertices");
     vertices
 }
 

@@ -26,7 +26,7 @@ use crate::{
 /// graph, and the neuron selected in the graph is silenced.
 const SET_BY_PICTURES: [&str; 3] = ["graph.from_head", "graph.to_head", "change.neurons"];
 /// The maximum number of entries that are chosen in an open list.
-const MOST_ENTRIES: usize = 6;
+const MAX_ENTRIES: usize = 6;
 
 /// A tile whose questions are not answered yet.
 fn begun(lab: &'static Lab, view: &str, fonts: &Context) -> Stage {
@@ -90,7 +90,7 @@ fn changed_settings(stage: &mut Stage) -> BTreeSet<String> {
         // operates the entries of a list or menu that the widget has opened
         let is_entry =
             |(id, node): &(NodeId, Node)| node.role() == Role::Button && all.iter().all(|(known, _)| known != id);
-        let entries: Vec<_> = stage.widgets().into_iter().filter(is_entry).take(MOST_ENTRIES).collect();
+        let entries: Vec<_> = stage.widgets().into_iter().filter(is_entry).take(MAX_ENTRIES).collect();
         for entry in &entries {
             moved.extend(settings_changed_by(stage, entry));
         }
@@ -183,7 +183,7 @@ fn no_setting_has_a_control_in_a_tile_and_in_the_panel() {
     let mut answer = flow::answer(&flow::Asked::default());
     answer.outcome = FlowOutcome::Plane(PlanarOutcome { field: "spiral".into() });
     let answer = recorded::bare_sample(answer.into_payload());
-    plane.tell([Event::Sample(Sample { step: 10, about: "five starts".into(), ..answer })]);
+    plane.emit([Event::Sample(Sample { step: 10, about: "five starts".into(), ..answer })]);
     plane.settle(&twins, false);
     let moved = check(plane, "the plane".to_owned());
     assert!(moved.contains("field.kind"), "{moved:?}");

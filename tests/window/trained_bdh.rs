@@ -20,7 +20,7 @@ use orrery::{
 
 use crate::{
     bdh_file::write_bdh,
-    real_host::Desk,
+    real_host::TestWindow,
     recorded,
     tiles::{Tile, painted, questions, rect_of, sized},
 };
@@ -41,7 +41,7 @@ pub fn words(harness: &Harness<'_, Tile>) -> String {
 fn a_neuron_is_named_changed_and_asked_about() {
     let mut harness = tile("intervention", recorded::twins()).shown(sized(640.0, 520.0));
     assert!(words(&harness).contains("Nothing is changed"), "{}", words(&harness));
-    assert!(questions(&harness).is_empty(), "nothing is asked of nobody");
+    assert!(questions(&harness).is_empty(), "no model is asked");
     let field = harness.get_by_role_and_label(Role::TextInput, "neurons to change");
     field.focus();
     harness.run_steps(2);
@@ -213,9 +213,9 @@ fn a_reset_records_a_folder_of_checkpoints_again() {
         let model = Bdh::new(&spec, 256, step, &Device::Cpu).unwrap();
         write_bdh(&made.join(format!("step-{step}.safetensors")), &model);
     }
-    let mut desk = Desk::new(&runs);
+    let mut desk = TestWindow::new(&runs);
     desk.drop_folder(&made);
-    let recorded = |desk: &Desk| {
+    let recorded = |desk: &TestWindow| {
         let mirror = desk.page()?.mirror()?;
         (mirror.checkpoints.last() == Some(&20) && *mirror.snapshots == [10, 20]).then_some(mirror.run)
     };

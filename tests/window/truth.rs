@@ -54,7 +54,7 @@ fn begin(begun: u64, config: &Config) -> RunHandle {
     RunHandle { commands, inbox }
 }
 
-struct Desk {
+struct TestWindow {
     page: Page,
     host: Box<dyn Host>,
     ctx: Context,
@@ -68,7 +68,7 @@ struct Desk {
 /// The content of one view: its title, texts and table.
 pub type Words = (Vec<String>, Option<String>);
 
-impl Desk {
+impl TestWindow {
     fn new(lab: &'static Lab, seed: u64) -> Self {
         let page = Page::new(lab, lab.config(None).unwrap());
         let mut begun = 0;
@@ -168,7 +168,7 @@ impl Desk {
 
     /// The content of the maximised tile after a few frames.
     fn words(&mut self, ctx: &Context) -> Words {
-        said(&mut self.page, ctx, self.now)
+        texts_at_rest(&mut self.page, ctx, self.now)
     }
 
     fn compare(&mut self, view: &str) {
@@ -204,7 +204,7 @@ fn read(shape: &Shape, texts: &mut Vec<String>) {
 }
 
 /// Returns texts and table of a page's maximised tile after a few frames, and sends the questions it asks to the run.
-pub fn said(page: &mut Page, ctx: &Context, now: f64) -> Words {
+pub fn texts_at_rest(page: &mut Page, ctx: &Context, now: f64) -> Words {
     let mut texts = vec![];
     for _ in 0..3 {
         texts = frame(page, ctx, now, vec![]).texts;
@@ -294,7 +294,7 @@ fn compare_after_random_actions(lab: &'static Lab, seed: u64, actions: usize) {
     let views: Vec<&str> = view_ids().into_iter().filter(has_no_clock).collect();
     // the lab's own views are chosen often, so that they stay open through many actions
     let own: Vec<&str> = views_of(Lists::default(), lab.id).into_iter().filter(has_no_clock).collect();
-    let mut desk = Desk::new(lab, seed);
+    let mut desk = TestWindow::new(lab, seed);
     for _ in 0..actions {
         desk.act();
         let of = if desk.below(2) == 0 { &own } else { &views };
@@ -306,7 +306,7 @@ fn compare_after_random_actions(lab: &'static Lab, seed: u64, actions: usize) {
 #[test]
 fn a_smoothed_curve_of_a_former_run_is_not_shown_for_a_new_one() {
     for view in ["losses", "loss_difference", "gate"] {
-        let mut desk = Desk::new(LABS[0], 1);
+        let mut desk = TestWindow::new(LABS[0], 1);
         desk.replay(recorded::twins());
         desk.compare(view);
         desk.replay(recorded::seeds());
@@ -321,7 +321,7 @@ fn a_smoothed_curve_of_a_former_run_is_not_shown_for_a_new_one() {
 
 #[test]
 fn accuracy_does_not_point_to_the_preset_that_is_chosen() {
-    let mut desk = Desk::new(LABS[0], 1);
+    let mut desk = TestWindow::new(LABS[0], 1);
     for (preset, asks) in [("fast_slow", false), ("fast_slow_needed", true), ("fast_slow_story", true)] {
         desk.page.take_config(desk.page.lab.config(Some(preset)).unwrap(), 0.0);
         desk.show("accuracy");
@@ -333,7 +333,7 @@ fn accuracy_does_not_point_to_the_preset_that_is_chosen() {
 
 #[test]
 fn a_measurement_of_a_later_step_is_not_shown_for_an_earlier_one() {
-    let mut desk = Desk::new(LABS[0], 1);
+    let mut desk = TestWindow::new(LABS[0], 1);
     desk.replay(recorded::twins());
     desk.page.selection.neuron = Some(1897);
     desk.page.scrub = Some(65);
@@ -365,7 +365,7 @@ fn inspector(page: &mut Page, ctx: &Context) -> Vec<String> {
 /// A row of the inspector names the step of its values, or of each of them, where it is not the one shown.
 #[test]
 fn the_inspector_names_the_steps_of_its_values() {
-    let (mut desk, ctx) = (Desk::new(LABS[0], 1), Context::default());
+    let (mut desk, ctx) = (TestWindow::new(LABS[0], 1), Context::default());
     desk.replay(recorded::twins());
     for shown in [1, 24, 65, recorded::STEPS] {
         desk.page.scrub = Some(shown);

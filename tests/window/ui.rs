@@ -1289,7 +1289,7 @@ fn a_broken_config_says_what_is_wrong() {
 }
 
 #[test]
-fn settings_that_do_not_fit_are_told_beside_the_control_and_nothing_is_lost() {
+fn settings_that_do_not_fit_are_reported_beside_the_control() {
     let mut d = desk(Worker::Steps);
     d.press(Key::Space);
     d.until("running", |d| d.page().newest() > 5);
@@ -1481,7 +1481,7 @@ fn an_earlier_answer_is_called_so_in_what_is_saved_of_it() {
 }
 
 #[test]
-fn a_file_of_other_content_is_refused_and_not_said_to_be_set() {
+fn a_file_of_other_content_is_refused_and_not_set() {
     let mut d = desk(Worker::Steps);
     let chosen = |path: &str| ChosenFile {
         path: path.into(),
@@ -1491,8 +1491,8 @@ fn a_file_of_other_content_is_refused_and_not_said_to_be_set() {
         is_opened: true,
     };
     let checked = |path: &str, read| Delivery::Checked { file: chosen(path), read };
-    d.deliver.send(checked("bad.txt", Err("line 1 is no sentence".into()))).unwrap();
-    d.until("the refusal", |d| d.shows("bad.txt was not opened: line 1 is no sentence"));
+    d.deliver.send(checked("bad.txt", Err("line 1 is not a sentence".into()))).unwrap();
+    d.until("the refusal", |d| d.shows("bad.txt was not opened: line 1 is not a sentence"));
     assert!(!d.shows("is set") && d.page().config.value(FILE).unwrap().is_empty());
     assert!(d.page().refused.contains_key("corpus.file"), "the control says it as well");
     d.deliver.send(checked("good.txt", Ok(CheckedFile::default()))).unwrap();

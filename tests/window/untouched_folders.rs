@@ -29,7 +29,7 @@ use orrery::{
 
 use crate::{
     copy_folder::copy_folder,
-    left_runs::{Desk, STEPS, desk_at, interrupted},
+    left_runs::{STEPS, TestWindow, desk_at, interrupted},
     multiples, recorded,
     ui::Dropped,
 };
@@ -105,7 +105,7 @@ fn changed(before: &BTreeMap<PathBuf, Vec<u8>>, now: &BTreeMap<PathBuf, Vec<u8>>
 }
 
 /// Writes two runs into `out` and opens a window whose host can open them.
-fn two_runs(out: &Path) -> ([PathBuf; 2], Desk) {
+fn two_runs(out: &Path) -> ([PathBuf; 2], TestWindow) {
     let runs = [interrupted(out), interrupted(out)];
     let desktop = DesktopHost::new(out.to_owned(), Runs::new());
     (runs, desk_at(Box::new(Opener { desktop, begun: vec![] })))
@@ -138,7 +138,7 @@ fn held(run: &Path, is_running: bool) -> (PathBuf, File) {
 }
 
 /// Opens a run of this many steps, which is followed if another process has it in hand.
-fn open(desk: &mut Desk, run: &Path, steps: u64) {
+fn open(desk: &mut TestWindow, run: &Path, steps: u64) {
     let states: &[&str] = if store::is_being_written(run) { &["followed", "paused"] } else { &["replay"] };
     desk.harness.input_mut().dropped_files.push(Arc::new(Dropped(run.to_owned())));
     desk.until("the replay", |d| {
@@ -148,7 +148,7 @@ fn open(desk: &mut Desk, run: &Path, steps: u64) {
 }
 
 /// Moves the control of the learning rate, if it is shown.
-fn set_rate(desk: &mut Desk, rate: f64) {
+fn set_rate(desk: &mut TestWindow, rate: f64) {
     if let Some(field) = desk.harness.query_by_role_and_label(Role::SpinButton, "Learning rate") {
         field.set_value_accesskit(rate);
     }
@@ -156,7 +156,7 @@ fn set_rate(desk: &mut Desk, rate: f64) {
 }
 
 struct Wanderer {
-    desk: Desk,
+    desk: TestWindow,
     /// The folders of runs, each with its number of steps.
     runs: Vec<(PathBuf, u64)>,
     chance: u64,

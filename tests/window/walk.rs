@@ -158,7 +158,7 @@ fn one_lab_in_five_lines_is_as_the_readme_says() {
     assert!(example("coupled", channels::GATE).unwrap().abs() > 0.1, "its gate is open");
     assert!(example("coupled", channels::ACCURACY).unwrap() > 0.9);
     walk.press(Key::Space, Modifiers::NONE);
-    walk.until("a run of one's own", |app| app.page()?.run.as_ref()?.is_own().then_some(()));
+    walk.until("a run of the user's own", |app| app.page()?.run.as_ref()?.is_own().then_some(()));
 
     // 2. In the coupled model the gate opens and the accuracy rises; in the frozen one it stays closed and the accuracy
     // stays near chance.

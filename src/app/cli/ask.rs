@@ -265,7 +265,7 @@ impl OpenedRun {
         let mut samples = vec![];
         for (i, _) in ids.iter().enumerate().filter(|(_, id)| variant.is_none_or(|wanted| *id == wanted)) {
             if let Some(needed) = (probe.missing)(self.run.variants[i].model.as_mut(), question) {
-                return Err(usage!("`{}` is asked about nothing: {needed}", probe.id));
+                return Err(usage!("`{}` has nothing to ask about: {needed}", probe.id));
             }
             let answered = self.run.ask(i, probe.id, question).map_err(|e| match e {
                 RunError::Refused(_) | RunError::Tensor(_) => Failure::usage(e.to_string()),

@@ -69,7 +69,7 @@ impl AskedRun {
         Box::new(self.training.clone())
     }
 
-    /// Answers no more questions, once the run has ended.
+    /// Stops answering questions, once the run has ended.
     pub fn end(self) {
         self.training.lock().is_over = true;
         // a panic of the thread has been reported already
@@ -151,7 +151,7 @@ impl Answerer {
         let mut inbox = None;
         while !self.training.state().is_over {
             if let Err(e) = self.poll_inbox(&mut inbox) {
-                notice!("warning: questions to the run are not answered any more: {e}");
+                notice!("warning: questions to the run are no longer answered: {e}");
                 return;
             }
             // the folder of questions is made as soon as the run has one

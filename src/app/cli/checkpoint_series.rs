@@ -1,5 +1,5 @@
-//! A folder of checkpoints as a time axis: which of its files are checkpoints, of which step, and the run that is recorded of
-//! them. The lab makes a plan of each; the trainer records them.
+//! A folder of checkpoints as a time axis: which of its files are checkpoints, from which step, and the run that is
+//! recorded from them. The lab makes a plan for each; the trainer records them.
 
 use super::{
     checkpoint_names::{checkpoints, files_with_checkpoint_extension},
@@ -98,7 +98,7 @@ fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
     ensure!(!files.is_empty(), "{shown} has no checkpoint (.safetensors, .pt, .pth)");
     ensure!(
         files.len() <= MAX_CHECKPOINTS,
-        "{shown} has more than {MAX_CHECKPOINTS} checkpoints, and each is copied into the run: give a folder of fewer"
+        "{shown} has more than {MAX_CHECKPOINTS} checkpoints, and each is copied into the run: give a folder with fewer"
     );
     Ok(files)
 }
@@ -155,7 +155,7 @@ pub fn record(
     for file in files {
         let config = with_file(lab, &config, &file.path)?;
         let plan = (lab.plan)(&config)?;
-        ensure!(plan.steps == 0, "a folder of checkpoints is looked at and not trained on: leave out the steps");
+        ensure!(plan.steps == 0, "a folder of checkpoints is viewed, not trained: leave out the steps");
         plan.variants.iter().try_for_each(|v| v.model.check_files()).map_err(Failure::wrong)?;
         let source = file.key.map_or_else(|| "its name".to_owned(), |key| format!("its `{key}`"));
         steps.push(SeriesStep { step: file.step, plan, name: file.path.display().to_string(), source });

@@ -230,7 +230,7 @@ fn folded(mut figures: Vec<Comparison>) -> Vec<Comparison> {
     figures
 }
 
-/// Every number over the steps of runs, each of which belongs to the named point: one line per point, over its seeds.
+/// Every number over the steps of runs that belong to the named points: one line per point, over its seeds.
 pub fn over_seeds<'a>(runs: impl Iterator<Item = (&'a Path, usize, String)>) -> Result<Vec<Comparison>, Failure> {
     let (mut folders, mut points, mut names) = (vec![], vec![], vec![]);
     for (folder, point, name) in runs {

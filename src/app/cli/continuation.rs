@@ -76,7 +76,7 @@ fn decide_from(
     }
 }
 
-/// Checks that `config.toml` still has the recorded settings: whoever edits it expects that it counts.
+/// Checks that `config.toml` still has the recorded settings: an edit is expected to take effect.
 fn check_settings(folder: &Path, recorded: &Config) -> Result<(), Failure> {
     const CONFIG_FILE: &str = "config.toml";
     let path = folder.join(CONFIG_FILE);

@@ -9,7 +9,7 @@ use crate::{
     ui::host::{CheckedFile, ChosenFile},
 };
 
-/// Reads the file beside the present settings of its lab, in which it is not yet.
+/// Reads the file beside the current settings of its lab, in which it is not yet.
 pub fn check(file: &ChosenFile, settings: &Config) -> Result<CheckedFile, String> {
     let path = file.path.as_path();
     let mut checked = CheckedFile::default();
@@ -82,12 +82,12 @@ mod tests {
     use super::*;
 
     /// Checks files for a lab with the settings of its first preset.
-    struct Desk {
+    struct TestHost {
         folder: tempfile::TempDir,
         lab: &'static str,
     }
 
-    impl Desk {
+    impl TestHost {
         fn new(lab: &'static str) -> Self {
             Self { folder: tempfile::tempdir().unwrap(), lab }
         }
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn files_that_a_command_refuses_are_refused() {
-        let matrices = Desk::new("equilibrium");
+        let matrices = TestHost::new("equilibrium");
         let rates = matrices.file("rates.csv", "0,1,1\n2,0,1\n1,1,0\n");
         assert_eq!(matrices.check(FileKind::Matrix, rates), Ok(CheckedFile { states: Some(3) }));
         let why = matrices.check(FileKind::Matrix, matrices.file("words.csv", "a,b\nc,d\n")).unwrap_err();
@@ -118,7 +118,7 @@ mod tests {
         assert!(command.contains("76 states; a generator here has 2 to 64"), "{command}");
         assert_eq!(matrices.check(FileKind::Matrix, large), Err(command));
 
-        let synapses = Desk::new("synapses");
+        let synapses = TestHost::new("synapses");
         let words = || synapses.file("words.csv", "a,b\nc,d\n");
         for kind in [FileKind::Sentences, FileKind::Tokenizer, FileKind::Checkpoint, FileKind::TextFolder] {
             let why = synapses.check(kind, words()).unwrap_err();
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn texts_that_no_run_could_read_are_refused() {
-        let desk = Desk::new("synapses");
+        let desk = TestHost::new("synapses");
         let text = |name: &str, bytes: &[u8]| desk.check(FileKind::Text, desk.file(name, bytes));
         assert_eq!(text("book.txt", b"It was a bright cold day in April.\n"), Ok(CheckedFile::default()));
         for (name, bytes, why) in [
@@ -150,14 +150,14 @@ mod tests {
 
     #[test]
     fn sentences_of_ones_own_are_in_the_words_of_the_grammar() {
-        let desk = Desk::new("grammar_roles");
+        let desk = TestHost::new("grammar_roles");
         let why = desk.check(FileKind::Text, desk.file("own.txt", "colourless green ideas\n")).unwrap_err();
         assert!(why.contains("own.txt"), "{why}");
     }
 
     #[test]
     fn a_treebank_is_refused_by_its_line() {
-        let desk = Desk::new("grammar_roles");
+        let desk = TestHost::new("grammar_roles");
         let treebank = |tag: &str| format!("1\ttide\t_\t{tag}\t_\t_\t0\troot\t_\t_\n");
         let good = desk.file("good.conllu", treebank("NOUN"));
         assert_eq!(desk.check(FileKind::Treebank, good), Ok(CheckedFile::default()));
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn weights_that_are_none_are_refused() {
-        let desk = Desk::new("trained_bdh");
+        let desk = TestHost::new("trained_bdh");
         let header = |json: &str, data: usize| {
             let mut bytes = (json.len() as u64).to_le_bytes().to_vec();
             bytes.extend(json.as_bytes());

@@ -30,7 +30,7 @@ pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
     let address = Address::parse(&args.run).transpose().map_err(Failure::usage)?;
     // the copy is written as long as this lives
     let begin = |address: &Address| {
-        let folder = remote::copy_folder(address, &args.out, ", or give another place by --out")?;
+        let folder = remote::copy_folder(address, &args.out, ", or give another folder with --out")?;
         remote::begin(address, folder, None)
     };
     let remote = address.as_ref().map(begin).transpose()?;
@@ -60,7 +60,7 @@ fn print_numbers(folder: &Path, is_copy: bool) -> Result<(), Failure> {
     let is_asked = interrupt::cancel_flag();
     let reader = Reader::follow(folder).map_err(Failure::wrong)?;
     let mut follower = Follower { reader, is_copy, info: Arc::default(), step: 0 };
-    let mut trouble = String::new();
+    let mut problem = String::new();
     let mut end = follower.print_new(true)?;
     loop {
         match end {
@@ -90,12 +90,12 @@ fn print_numbers(folder: &Path, is_copy: bool) -> Result<(), Failure> {
             },
             Err(e) => e.to_string(),
         };
-        if words != trouble && !words.is_empty() {
+        if words != problem && !words.is_empty() {
             notice!("orrery: {words}");
         }
-        trouble = words;
+        problem = words;
         end = follower.print_new(false)?;
-        if end.is_none() && has_no_writer && trouble.is_empty() {
+        if end.is_none() && has_no_writer && problem.is_empty() {
             return Err(follower.killed(folder));
         }
     }
@@ -141,7 +141,7 @@ impl Follower {
         }
         if let Some(machine) = other_machine(folder) {
             self.is_copy = true;
-            notice!("this run is of another machine ({}): it is followed until its record ends", one_line(&machine));
+            notice!("this run is from another machine ({}): it is followed until its record ends", one_line(&machine));
         }
         !self.is_copy
     }

@@ -54,7 +54,7 @@ impl GraphArgs {
         Ok(NeuronGraphArgs { matrix, sign, edges, beta, ..NeuronGraphArgs::default() })
     }
 
-    /// Writes the files; `from` is a run folder, of whose newest checkpoint the variant's model is taken, or a file.
+    /// Writes the files; `from` is a file, or a run folder whose newest checkpoint has the variant's model.
     pub fn write(&self, from: &Path, variant: Option<&str>, partial: PartialArgs) -> Result<(), Failure> {
         let args = self.probe_args()?;
         let model = model(from, variant, partial)?;

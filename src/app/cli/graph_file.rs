@@ -53,7 +53,7 @@ pub fn run(args: &GraphArgs, began: Instant) -> Result<(), Failure> {
     outputs().try_for_each(|out| output::check_file(out, &[&args.file]))?;
     output::check_distinct(outputs())?;
     let is_written = args.save.is_some() || args.layout.is_some();
-    ensure!(is_written || !args.measures, "--measures are written into a file: say --save FILE or --layout FILE");
+    ensure!(is_written || !args.measures, "--measures are written into a file: give --save FILE or --layout FILE");
     if let Some(out) = &args.save {
         save(args, out)?;
     }

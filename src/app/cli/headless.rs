@@ -137,7 +137,7 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wanted: RunOptions) -> Resu
     let config = &settings::with_absolute_paths(lab, config, None)?;
     let plan = (lab.plan)(config)?;
     let (until, steps) = (wanted.until.unwrap_or(0), plan.steps);
-    ensure!(until <= steps, "the link is of step {until}, and its settings have {steps} steps");
+    ensure!(until <= steps, "the link is to step {until}, and its settings have {steps} steps");
     plan.texts().try_for_each(|t| t.check_file()).map_err(Failure::wrong)?;
     plan.variants.iter().try_for_each(|v| v.model.check_files()).map_err(Failure::wrong)?;
     check_memory_need(&plan, wanted.insist_memory)?;
@@ -173,7 +173,10 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
     damage::report(&args.run, &lost);
     let done = from.as_ref().map_or(0, |c| c.step);
     if done >= plan.steps && store::has_finished(&args.run) {
-        notice!("the run is finished, at step {done} of {}: nothing was changed. --steps N trains it on", plan.steps);
+        notice!(
+            "the run is finished, at step {done} of {}: nothing was changed. --steps N trains it further",
+            plan.steps
+        );
         return print_line!("{}", path_label(&args.run));
     }
     check_memory_need(&plan, args.wanted.insist_memory)?;

@@ -84,7 +84,7 @@ impl DesktopHost {
         Self { has_examples: true, ..self }
     }
 
-    /// Makes sweeps by this program, where the one that asks is another.
+    /// Makes sweeps with this program in place of the current executable.
     pub fn with_program(self, program: PathBuf) -> Self {
         Self { sweeps: Arc::new(Background::with_program(program)), ..self }
     }

@@ -1,5 +1,5 @@
-//! Ctrl-C and the system's requests to end (SIGINT, SIGTERM, SIGHUP): whoever is at work is asked to stop, which ends a
-//! run with a checkpoint. Asked a second time, a second later or more, the process ends at once.
+//! Ctrl-C and the system's requests to end (SIGINT, SIGTERM, SIGHUP): the work in progress is asked to stop, which ends
+//! a run with a checkpoint. Asked a second time, a second later or more, the process ends at once.
 
 use std::{
     process,

@@ -119,13 +119,13 @@ fn print(
     Ok(())
 }
 
-/// The loss of the text as the model is and with the change.
+/// The loss of the text without and with the change.
 fn loss_change(before: &[f64], after: &[f64]) -> String {
     match (finite_mean(before), finite_mean(after)) {
         (Some(before), Some(after)) => {
             format!("loss {before:.6} nats per token, with the change {after:.6} ({:+.6})", after - before)
         }
-        (Some(before), None) => format!("loss {before:.6} nats per token, with the change no finite number"),
+        (Some(before), None) => format!("loss {before:.6} nats per token, with the change not finite"),
         (None, _) => "no token has a finite loss".to_owned(),
     }
 }
@@ -137,7 +137,7 @@ const NO_RANDOM_SETS: &str =
 /// How far the next token's distribution moves, and how many random sets reach as far.
 fn effect_and_random(divergence: &[f64], null_draws: &[f64], seed: u64) -> String {
     let Some(own) = finite_mean(divergence) else {
-        return "the relative entropy of the next token is no finite number at any token".to_owned();
+        return "the relative entropy of the next token is not a finite number at any token".to_owned();
     };
     let random = match finite_mean(null_draws) {
         Some(mean) => {
@@ -147,7 +147,7 @@ fn effect_and_random(divergence: &[f64], null_draws: &[f64], seed: u64) -> Strin
             format!("{sets} {mean:.6e} nats on average; {at_least} of {draws} reach as far")
         }
         None if null_draws.is_empty() => NO_RANDOM_SETS.to_owned(),
-        None => "of no random set is the relative entropy a finite number".to_owned(),
+        None => "no random set has a finite relative entropy".to_owned(),
     };
     format!("mean relative entropy of the next token {own:.6e} nats\n{random}")
 }

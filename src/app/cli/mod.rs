@@ -197,7 +197,7 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
     command.mut_args(with_value).mut_subcommands(with_negative_numbers)
 }
 
-/// The message for a text that is no number, in place of the standard library's.
+/// The message for a text that is not a number, in place of the standard library's.
 fn expected_number(why: &(dyn std::error::Error + 'static), text: Option<&str>) -> Option<&'static str> {
     let is_negative = text.is_some_and(|text| text.starts_with('-') && text.parse::<i128>().is_ok());
     match (why.downcast_ref::<ParseIntError>(), why.is::<ParseFloatError>()) {

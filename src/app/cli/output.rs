@@ -91,7 +91,7 @@ pub fn check_extension(path: &Path, extension: &str, why: &str) -> Result<(), Fa
     Ok(())
 }
 
-/// Writes a value as JSON for a person.
+/// Writes a value as indented JSON.
 pub fn write_json(path: &Path, value: &impl Serialize, inputs: &[&Path]) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
     write(path, text.as_bytes(), inputs)
@@ -126,7 +126,7 @@ pub fn is_terminal() -> bool {
 /// CSV, as they are, unless a terminal would act on them.
 ///
 /// # Errors
-/// If it takes no more: silent where its reader has left (`orrery list | head`).
+/// If it accepts no further output: silent where its reader has left (`orrery list | head`).
 pub fn print(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let shown = match out.is_terminal() {

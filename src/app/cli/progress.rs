@@ -33,7 +33,7 @@ impl StepProgress {
         Self::counting(what, "step", total)
     }
 
-    /// Shows the progress of a task whose unit of work has another name than "step".
+    /// Shows the progress of a task whose unit of work is not called "step".
     pub fn counting(what: impl Into<String>, unit: &'static str, total: u64) -> Self {
         let bar = progress_bar(&format!("{{bar:32}} {{pos}}/{{len}} {unit}s, {{eta}} left  {{msg}}"));
         let what = what.into();

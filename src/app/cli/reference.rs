@@ -8,7 +8,7 @@ use super::{Cli, EXIT_CODES, HELP_NOTES, parse};
 
 const INTRO: &str = "# Commands
 
-What `orrery` can be asked on the command line, as `orrery COMMAND --help` says it too. This page is made from the
+The commands of `orrery` and their options, as `orrery COMMAND --help` prints them. This page is made from the
 program: `UPDATE_SNAPSHOTS=1 cargo test --test tidy commands`.
 ";
 

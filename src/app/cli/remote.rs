@@ -59,7 +59,7 @@ pub struct RemoteSource {
 }
 
 impl RemoteSource {
-    /// True if all that was there has come and the connection stands. The end of an older copy says nothing: the run
+    /// True if all that was there has come and the connection is up. The end of an older copy says nothing: the run
     /// may have continued since. Of a copy that another Orrery writes it is not known, and false.
     pub fn is_up_to_date(&self) -> bool {
         self.copied.is_up_to_date.load(Ordering::SeqCst)
@@ -109,7 +109,7 @@ struct CopyState {
 }
 
 /// Begins to copy a run of another machine into its [`copy_folder`], and waits until there is a run in it, be it an older copy.
-/// With `patience` it waits so long at most, and until the description of the run is the present one.
+/// With `patience` it waits this long at most, and until the description of the run is the current one.
 pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> Result<RemoteRun, Failure> {
     let begun = Instant::now();
     // a copy has one writer; without file locks there may be two, and each checks the offset that it appends at
@@ -192,7 +192,7 @@ pub fn copy_folder(address: &Address, out: &Path, advice: &str) -> Result<PathBu
         }
         _ => {
             let shown = folder.display();
-            return Err(Failure::usage(format!("{shown} is no copy of {address}: move it away{advice}")));
+            return Err(Failure::usage(format!("{shown} is not a copy of {address}: move it away{advice}")));
         }
     }
     Ok(folder)

@@ -188,7 +188,7 @@ fn table(answers: &[ModelAnswer]) -> String {
     let [within, other] = answers.first().map_or(["within", "transfer"], |a| a.accuracy.tests());
     let corpora = distinct(answers.iter().map(|a| &a.corpus));
     let mut out: String = corpora.into_iter().map(|corpus| format!("{corpus}\n")).collect();
-    let names = ["roles named rightly", "deep", "within, new"];
+    let names = ["roles named correctly", "deep", "within, new"];
     out.push_str(&format!("{:<width$}{within:>16}{other:>16}{:>16}{:>16}\n", names[0], names[1], names[2]));
     let column = |row: &RepresentationRow<'_>, of: &dyn Fn(&RoleAccuracy, &RoleRepresentation) -> f64| {
         let values: Vec<f64> = row.seeds.iter().map(|(a, r)| of(a, r)).collect();

@@ -198,7 +198,7 @@ fn cells(row: &RunRow, widest: usize) -> [String; 11] {
     ]
 }
 
-/// The headline numbers that are no losses, briefly.
+/// The headline numbers that are not losses, briefly.
 fn results(row: &RunRow) -> String {
     const MAX_SHOWN: usize = 2;
     let is_told = |key: &&str| !split_key(key).0.ends_with("loss") && *key != "perplexity";

@@ -57,7 +57,7 @@ fn line_schema() -> Value {
             "channel": { "type": "string" },
             "about": { "type": "string", "description": "What it was measured on, in words." },
             "tokens": { "type": "array", "items": { "type": "string" }, "description": "The token axis, if it has one." },
-            "request": { "type": ["integer", "null"], "description": "The question's number where somebody asked; absent for what came by schedule." },
+            "request": { "type": ["integer", "null"], "description": "The question's number if it was asked for; absent for scheduled measurements." },
             "payload": true,
         },
         "required": ["step", "variant", "channel", "payload"],

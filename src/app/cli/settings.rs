@@ -213,8 +213,8 @@ pub fn with_text(path: PathBuf) -> Result<(&'static Lab, Config), Failure> {
 }
 
 /// The lab and settings that a run folder records, read with today's knobs; `config.toml`, which may have been edited since,
-/// counts only where `run.json` is lost, as whoever reads the logs is told. Those of another program's run are as it wrote
-/// them.
+/// counts only where `run.json` is lost, which readers of the logs report. Those of another program's run are as it
+/// wrote them.
 pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
     recorded_in(&store::run_info(folder).map_err(Failure::wrong)?.0, folder)
 }
@@ -276,7 +276,7 @@ mod tests {
         let path = folder.path().join("own.CoNLLU");
         std::fs::write(&path, "# nothing\n").unwrap();
         let Ok(ResolvedName::Config(lab, mut config)) = resolve(path.to_str().unwrap()) else {
-            panic!("it is no lab's settings");
+            panic!("it is not a lab's settings");
         };
         assert_eq!(lab.id, "grammar_roles");
         assert_eq!(config.get("grammar.treebank"), Some(&Value::Text(path.display().to_string())));
@@ -295,7 +295,7 @@ mod tests {
         std::fs::write(&path, config.to_toml()).unwrap();
         let file = || match resolve(path.to_str().unwrap()) {
             Ok(ResolvedName::Config(_, config)) => config.get(key).unwrap().to_string(),
-            _ => panic!("it is no lab's settings"),
+            _ => panic!("it is not a lab's settings"),
         };
         let here = std::path::absolute("beside_settings.txt").unwrap();
         assert_eq!(file(), here.display().to_string(), "nothing is beside the settings");

@@ -1,7 +1,7 @@
 //! `orrery stream`: the growth of a run folder on standard output, for `orrery follow ssh://..` on another machine.
 //!
-//! It goes in frames ([`frames`](crate::store::frames)). Whoever continues after a cut says of each log how much of it is
-//! there, and how that ends.
+//! It is sent in frames ([`frames`](crate::store::frames)). A reader that continues after a cut states for each log how
+//! much of it is there, and how that ends.
 
 use std::{
     io::{Read, Seek, SeekFrom, Write},
@@ -61,7 +61,7 @@ impl FromStr for LocalPart {
 }
 
 impl LocalPart {
-    /// The local part of a log of which nothing is held yet.
+    /// The local part of a log while nothing of it is held yet.
     pub fn empty(log: &str) -> Self {
         Self { log: log.to_owned(), bytes: 0, end: vec![] }
     }
@@ -157,7 +157,7 @@ impl<W: Write> Streamer<'_, W> {
     }
 }
 
-/// The bytes of a log after those that were sent; `None` if the file is another log than the one sent so far.
+/// The bytes of a log after those that were sent; `None` if the file is a log other than the one sent so far.
 fn next_part(folder: &Path, sent: &LocalPart) -> Result<Option<Vec<u8>>, FileError> {
     let mut file = match open_inside(folder, &sent.log) {
         Err(e) if e.is_missing() => return Ok(Some(vec![])),

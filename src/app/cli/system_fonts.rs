@@ -20,8 +20,8 @@ const FONT_PATHS: [&[&str]; 2] = [
     &["/System/Library/Fonts/AppleSDGothicNeo.ttc", r"C:\Windows\Fonts\malgun.ttf"],
 ];
 
-/// The message where the system has none. It stands in the terminal and covers nothing in the window, since a model that is
-/// not trained yet writes such characters too.
+/// The message where the system has none. It is printed in the terminal and covers nothing in the window, since a model
+/// that is not trained yet writes such characters too.
 const NO_FONT_ADVICE: &str = "no font of this system has the Chinese, Japanese or Korean characters that are shown as boxes: \
                       install one, such as fonts-noto-cjk, and start again";
 

@@ -129,7 +129,7 @@ pub struct Graph {
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum GraphError {
-    #[error("the graph does not hang together: {0}")]
+    #[error("the graph is inconsistent: {0}")]
     Inconsistent(&'static str),
     #[error("{0} nodes are more than the graphics adapter draws at once")]
     TooMany(usize),
@@ -314,7 +314,7 @@ impl GraphPipelines {
 /// A graph is dropped after this many paints of other graphs.
 const KEPT_TURNS: u64 = 1024;
 
-/// Pictures of graphs that this renderer has drawn so far; frames in which nothing changed are none.
+/// Pictures of graphs that this renderer has drawn so far; frames in which nothing changed do not count.
 pub fn frames_drawn(resources: &CallbackResources) -> u64 {
     resources.get::<Renderer>().map_or(0, |r| r.drawn)
 }
@@ -323,7 +323,7 @@ pub fn steps_made(resources: &CallbackResources) -> u64 {
     resources.get::<Renderer>().map_or(0, |r| r.steps)
 }
 
-/// The graphs on the device, each of which is dropped once it has not been painted for a while.
+/// The graphs on the device; each is dropped once it has not been painted for a while.
 struct Renderer {
     pipelines: GraphPipelines,
     entries: HashMap<u64, GraphEntry>,

@@ -89,7 +89,7 @@ pub struct Kernels {
     sum_up: wgpu::ComputePipeline,
     step_exact: wgpu::ComputePipeline,
     step_grid: wgpu::ComputePipeline,
-    tell_box: wgpu::ComputePipeline,
+    write_bounds: wgpu::ComputePipeline,
 }
 
 impl Kernels {
@@ -125,7 +125,7 @@ impl Kernels {
             sum_up: pipeline("sum_up"),
             step_exact: pipeline("step_exact"),
             step_grid: pipeline("step_grid"),
-            tell_box: pipeline("tell_box"),
+            write_bounds: pipeline("write_bounds"),
             layout,
         }
     }
@@ -139,7 +139,7 @@ impl Kernels {
 pub enum LayoutError {
     #[error("{nodes} nodes and {springs} springs are more than the adapter takes in one piece ({max} bytes)")]
     TooLarge { nodes: usize, springs: usize, max: u64 },
-    #[error("the graph does not hang together: {0}")]
+    #[error("the graph is inconsistent: {0}")]
     Inconsistent(&'static str),
 }
 
@@ -263,8 +263,8 @@ impl GraphLayout {
             }
             self.current = 1 - self.current;
         }
-        // The bind group that writes the present positions also writes their bounding box.
-        pass.set_pipeline(&kernels.tell_box);
+        // The bind group that writes the current positions also writes their bounding box.
+        pass.set_pipeline(&kernels.write_bounds);
         pass.set_bind_group(0, &self.bind_groups[1 - self.current], &[0]);
         pass.dispatch_workgroups(1, 1, 1);
         self.steps += turns.len() as u64;
@@ -290,7 +290,7 @@ impl GraphLayout {
         }
     }
 
-    /// The present places, then the corners (min, max) of the box around all; whole rows of [`ROW`].
+    /// The current places, then the corners (min, max) of the box around all; whole rows of [`ROW`].
     pub fn places(&self) -> &wgpu::Buffer {
         &self.places[self.current]
     }

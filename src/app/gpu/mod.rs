@@ -1,7 +1,7 @@
 //! wgpu pipelines, one per file, and the off-screen renderer.
 //!
 //! A pipeline is made lazily, the first time its paint callback is prepared, so that the same code
-//! draws in a window, in a test harness and off screen. What it needs to know for that is the format
+//! draws in a window, in a test harness and off screen. For that it needs only the format
 //! it draws into: [`install`] leaves it in the egui context.
 
 use std::{
@@ -77,7 +77,7 @@ pub fn target(ctx: &Context) -> Option<Target> {
     ctx.data(|d| d.get_temp(Id::unique(TARGET_KEY)))
 }
 
-/// Marks the context as one of which a single picture is taken: no animation continues in a next frame.
+/// Marks a context from which a single picture is taken: no animation continues in a next frame.
 pub(crate) fn install_still(ctx: &Context) {
     ctx.data_mut(|d| d.insert_temp(Id::unique(STILL_KEY), true));
 }

@@ -21,7 +21,7 @@ use super::{
 
 /// The number of particles that are moved; the picture chooses how many of them are drawn.
 pub const COUNT: u32 = 32_768;
-/// Particles of a field that is stiff ([`Stepping::StiffAlongX`]), of which only those that are drawn are moved.
+/// Particles of a stiff field ([`Stepping::StiffAlongX`]); only those that are drawn are moved.
 pub const MAX_STIFF: u32 = 65_536;
 /// Steps that a particle lives.
 pub const LIFE: u32 = 96;

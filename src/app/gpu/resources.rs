@@ -39,7 +39,7 @@ pub(super) fn upload<T: bytemuck::Pod>(queue: &wgpu::Queue, texture: &wgpu::Text
     queue.write_texture(texture.as_image_copy(), bytemuck::cast_slice(data), layout, texture.size());
 }
 
-/// The layout of a texture's rows, each of so many bytes, in a buffer.
+/// The layout of a texture's rows, each of this many bytes, in a buffer.
 pub(super) fn rows_of(bytes_per_row: Option<u32>) -> wgpu::TexelCopyBufferLayout {
     wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row, rows_per_image: None }
 }

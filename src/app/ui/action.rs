@@ -154,7 +154,7 @@ impl RunAction {
 pub enum TimeAction {
     /// Plays what was recorded, or pauses that.
     Play,
-    /// Shows the next recorded step, and plays no more.
+    /// Shows the next recorded step, and stops playing.
     Next,
     /// Sets the seconds in which the whole run is played.
     PlaySpeed(f64),

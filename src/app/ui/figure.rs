@@ -44,7 +44,7 @@ const MIN_NAME: usize = 4;
 pub struct Figure<'a> {
     /// Id in [`views::VIEWS`].
     pub view: &'a str,
-    /// The run's name, which stands before the subtitle and is shortened for the step in that; empty where something else
+    /// The run's name, which precedes the subtitle and is shortened for the step in that; empty where something else
     /// beside the picture says it.
     pub run: &'a str,
     pub mirror: &'a Mirror,
@@ -74,7 +74,7 @@ struct Pass {
     empty_reason: Option<String>,
     /// The height by which the picture is too low, points.
     missing_height: f32,
-    /// Some characters are in no font that is known so far.
+    /// True if some characters are missing from all fonts that are loaded so far.
     lacks_characters: bool,
 }
 
@@ -103,7 +103,7 @@ fn caption(run: &str, subtitle: &str, fits: impl Fn(&str) -> bool) -> String {
     joined(&name, subtitle)
 }
 
-/// The text without the part at its end that has no room, in whose place an ellipsis stands.
+/// The text with an ellipsis in place of the end that does not fit.
 fn without_end(text: &str, fits: impl Fn(&str) -> bool) -> String {
     if fits(text) {
         return text.to_owned();

@@ -8,7 +8,7 @@ use eframe::egui::{
 };
 
 const FOCUS_KEYS: [Key; 5] = [Key::Tab, Key::ArrowUp, Key::ArrowDown, Key::ArrowLeft, Key::ArrowRight];
-/// A widget of which no more than this is cut off is visible, points.
+/// A widget counts as visible if at most this many points of it are cut off.
 const MAX_CUT: f32 = 1.0;
 
 /// Asks the widget that a key gave the focus to scroll into view if part of it is cut off, as assistive technology does,
@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    /// Draws twenty buttons in a column, of which three and a part are visible; a click gives a button the focus.
+    /// Draws twenty buttons in a column that shows three and a part; a click gives a button the focus.
     /// Returns the index and the place of the one that has it.
     fn draw(ctx: &Context, events: Vec<Event>) -> Option<(usize, Rect)> {
         let mut found = None;

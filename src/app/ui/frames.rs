@@ -80,7 +80,7 @@ pub struct FrameTimes {
     last_start: Option<Instant>,
     pub frames: u64,
     content: Option<WindowContent>,
-    /// Frames, from the present one on, that are still to be left out of the percentiles.
+    /// Frames, from the current one on, that are still to be left out of the percentiles.
     opening: u8,
     left_out: usize,
 }

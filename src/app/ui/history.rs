@@ -1,4 +1,4 @@
-//! Undo and redo as named steps. A step keeps the state before it; undone, it keeps the present one, to be redone.
+//! Undo and redo as named steps. A step keeps the state before it; undone, it keeps the current one, to be redone.
 
 use std::{
     path::PathBuf,

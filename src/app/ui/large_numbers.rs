@@ -172,7 +172,7 @@ fn group_number(
         reference,
         reference_name: reference_name.unwrap_or_default(),
     };
-    // seeds are measured one after another: a mean is one of a step only where all have come to it
+    // seeds are measured one after another: a mean belongs to a step only once all of them have reached it
     let point = |values: &HeadlineValues| {
         let [first, last] = measured_steps(values, number.key, &group.id)?;
         (first == last).then_some((last, values.group(number.key, &group.id)?.mean))

@@ -80,7 +80,7 @@ pub fn last_layer(
         Some(_) => {
             let named = [BdhSettings::checkpoint.name, BdhSettings::layers.name].map(|key| config.get(key).cloned());
             let known = opened.at((mirror.map(|mirror| mirror.run), named));
-            // settings of which no model can be made may be mended, so that only what was read is kept
+            // settings that cannot make a model may still be corrected, so that only what was read is kept
             *known = known.or_else(|| Some(bdh::layers(lab, config)?.checked_sub(1)? as i64));
             *known
         }
@@ -111,7 +111,7 @@ mod tests {
         },
     };
 
-    /// A run with these settings whose model was found to have so many layers.
+    /// A run with these settings whose model was found to have this many layers.
     fn run_of(config: &Config, layers: usize) -> Mirror {
         let variant = VariantInfo { id: "bdh".into(), label: "BDH".into(), group: "bdh".into(), seed: 1, params: 1 };
         let config = config.clone();
@@ -160,7 +160,7 @@ mod tests {
         let named = LABS.iter().flat_map(|lab| (lab.knobs)()).filter(|knob| knob.label.ends_with("ayer"));
         assert!(
             named.map(|knob| knob.key).all(|key| LAYER_KEYS.contains(&key)),
-            "a setting names a layer and is none of these"
+            "a setting names a layer and is not one of these"
         );
     }
 

@@ -1,4 +1,4 @@
-//! The progress of a lesson: the present step, the guesses, and the results of the step's checks.
+//! The progress of a lesson: the current step, the guesses, and the results of the step's checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,11 +42,11 @@ pub struct LessonState {
     pub asked: BTreeSet<usize>,
     /// The text after the steps is unfolded, though not every step is answered.
     pub shows_rest: bool,
-    /// The run on the page when the present step was taken.
+    /// The run on the page when the current step was taken.
     pub taken: Option<RunAtStep>,
-    /// The run as it was left, where an undone step brought it and the present step back.
+    /// The run as it was left, where an undone step brought it and the current step back.
     brought_back: Option<LeftRun>,
-    /// Settings of the present step that are set once the reader has guessed, or has run the lab.
+    /// Settings of the current step that are set once the reader has guessed, or has run the lab.
     pub waiting: BTreeMap<String, toml::Value>,
     /// The step of the run that is shown once the reader has guessed.
     pub waiting_scrub: Option<u64>,
@@ -253,7 +253,7 @@ fn judge(step: &LessonStep, mirror: Option<&Mirror>, lab: Option<&Lab>, waits: b
     checks.iter().map(judged).collect()
 }
 
-/// True if another value of this setting makes another model, of which a step's checks say nothing.
+/// True if another value of this setting makes another model, which a step's checks do not describe.
 fn defines_model(knob: &Knob) -> bool {
     knob.applies == Applies::AtReset && !["run", "train"].contains(&knob.group())
 }
@@ -297,7 +297,7 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
         Some(found) => {
             let (name, value) = (check.measures.as_deref().unwrap_or("it"), number::short(found.value));
             let wanted = check.condition_text();
-            Outcome::Fails(format!("not so at step {}: {name} is {value}, and not {wanted}", found.step))
+            Outcome::Fails(format!("failed at step {}: {name} is {value}, not {wanted}", found.step))
         }
         None => Outcome::Waits("not measured yet".into()),
     }
@@ -376,11 +376,11 @@ mod tests {
         assert_eq!(said(&check(), 40), due("not yet; by step 80 at the latest"));
         assert_eq!(said(&check(), 90), Outcome::Holds("the gate opened at step 51 (measured: 0.51)".into()));
         let never = Check { above: Some(2.0), ..check() };
-        assert_eq!(said(&never, 90), Outcome::Fails("not so at step 90: it is 0.9, and not above 2".into()));
+        assert_eq!(said(&never, 90), Outcome::Fails("failed at step 90: it is 0.9, not above 2".into()));
         let at = Check { at: Some(60), by: None, measures: Some("tanh".into()), ..check() };
         assert_eq!(said(&at, 90), Outcome::Holds("the gate opened (tanh at step 60: 0.6)".into()));
         let never = Check { above: Some(2.0), ..at.clone() };
-        assert_eq!(said(&never, 90), Outcome::Fails("not so at step 90: tanh is 0.9, and not above 2".into()));
+        assert_eq!(said(&never, 90), Outcome::Fails("failed at step 90: tanh is 0.9, not above 2".into()));
         assert_eq!(said(&at, 59), due("not yet; judged at step 60"));
         assert_eq!(outcome(&check(), None), Outcome::Waits("not yet: press Space".into()));
     }
@@ -418,7 +418,7 @@ mod tests {
             outcome(&check, Some(&mirror))
         };
         assert_eq!(of_run(90, 40), Outcome::Waits("not yet at step 40".into()));
-        assert_eq!(of_run(40, 40), Outcome::Fails("not so at step 40: it is 0.4, and not above 0.5".into()));
+        assert_eq!(of_run(40, 40), Outcome::Fails("failed at step 40: it is 0.4, not above 0.5".into()));
         assert_eq!(of_run(90, 60), Outcome::Holds("the gate opened (measured at step 60: 0.6)".into()), "early");
     }
 

@@ -1,7 +1,8 @@
-//! The application: shell, mirror, theme, panels, views. It knows runs by telemetry, and files by [`host::Host`].
+//! The application: shell, mirror, theme, panels, views. It reaches runs through telemetry, and files through
+//! [`host::Host`].
 //!
 //! Nothing here waits: what takes time is asked of the host and comes back as a
-//! [`host::Delivery`] or through a run's inbox, each of which asks for a frame.
+//! [`host::Delivery`] or through a run's inbox; each asks for a frame.
 
 pub mod action;
 pub mod app;

@@ -49,9 +49,9 @@ pub struct Page {
     pub preset: Config,
     /// The settings that the controls show.
     pub config: Config,
-    /// The settings that the present run was made from, with the live changes sent to it.
+    /// The settings that the current run was made from, with the live changes sent to it.
     launched: Option<Config>,
-    /// The controls are those of another run than the present one, since every setting was replaced at once (a
+    /// The controls are those of a run other than the current one, since every setting was replaced at once (a
     /// preset, a lesson, a link): then no control reaches the run.
     is_detached: bool,
     pub run: Option<Run>,
@@ -72,7 +72,7 @@ pub struct Page {
     pub questions: Questions,
     /// The questions of each tile's view.
     pub asked: HashMap<TileId, Vec<Key>>,
-    /// The reason why a tile shows the answer to another question than that of its controls; tiles that do not are
+    /// The reason why a tile shows the answer to a question other than that of its controls; tiles that do not are
     /// absent.
     pub notes: HashMap<TileId, String>,
     /// The reason why a control refused its last input, by key.
@@ -100,7 +100,7 @@ pub struct Page {
     wanted: Option<ShownRun>,
     /// The folder of the run that an undone step brought back.
     reopened: Option<PathBuf>,
-    /// The folder of such a run in whose place another began: if it is still being opened, it is not shown any more.
+    /// The folder of such a run that another run has replaced: if it is still being opened, it is no longer shown.
     superseded: Option<PathBuf>,
     dirty_since: Option<f64>,
     shown_notices: usize,
@@ -179,8 +179,8 @@ impl Page {
         (page, complaints)
     }
 
-    /// Arranges the lab's tiles for an area of this size, points, and for the present step of the lesson ([`Tiling::fit`]),
-    /// which is not a step to undo.
+    /// Arranges the lab's tiles for an area of this size, points, and for the current step of the lesson
+    /// ([`Tiling::fit`]), which is not a step to undo.
     pub fn fit_tiles(&mut self, room: Vec2) {
         self.tiling.step_view = self.lesson.step().and_then(|step| step.does.view.clone());
         if self.tiling.fit(self.lab.id, room) {
@@ -204,7 +204,7 @@ impl Page {
         self.begin(host, ctx, left_run::note_left_run);
     }
 
-    /// Makes a run like [`Page::launch`]; `leave` is called before the present run is closed.
+    /// Makes a run like [`Page::launch`]; `leave` is called before the current run is closed.
     pub fn begin(&mut self, host: &mut dyn Host, ctx: &Context, leave: fn(&mut Self)) {
         self.dirty_since = None;
         if let Err(e) = (self.lab.plan)(&self.config) {
@@ -346,7 +346,7 @@ impl Page {
     }
 
     /// Takes a configuration like [`Page::take_config`], with a layout where there is one; `name` is the name of the
-    /// undo step. None of it reaches the present run, which was made from other settings. Locked settings stay.
+    /// undo step. None of it reaches the current run, which was made from other settings. Locked settings stay.
     pub fn take_everything(&mut self, config: Config, layout: Option<Layout>, name: String, now: f64) {
         let layout = layout.map(|layout| self.tiling.replace(layout));
         let before = std::mem::replace(&mut self.config, config);

@@ -80,7 +80,7 @@ pub struct Questions {
     schedule: Vec<ProbeSchedule>,
     /// The window's clock, seconds.
     pub now: f64,
-    /// The reason why the view being drawn shows the answer to another question than its controls do.
+    /// The reason why the view being drawn shows the answer to a question other than that of its controls.
     pub outdated: Option<String>,
     /// Questions are registered here, but none is sent.
     is_unasked: bool,
@@ -202,14 +202,14 @@ impl Questions {
     pub fn next_scheduled(&self, probe: &str, mirror: &Mirror) -> Option<u64> {
         let total = mirror.info.as_ref().map_or(0, |info| info.total_steps);
         let interval = |s: &ProbeSchedule| {
-            mirror.set_value(&s.every_key).and_then(|value| value.as_f64()).map_or(s.every, |v| v.max(0.0) as u64)
+            mirror.set_value(&s.interval_key).and_then(|value| value.as_f64()).map_or(s.every, |v| v.max(0.0) as u64)
         };
         let every = self.schedule.iter().filter(|s| s.probe == probe).map(interval).filter(|n| *n > 0).min()?;
         let next = if mirror.step == 0 { 0 } else { (mirror.step / every + 1) * every };
         Some(next.min(total)).filter(|next| *next > mirror.step || *next == 0)
     }
 
-    /// Notes why the view being drawn shows the answer to another question than its controls do.
+    /// Notes why the view being drawn shows the answer to a question other than that of its controls.
     pub fn note_outdated(&mut self, words: String) {
         self.outdated.get_or_insert(words);
     }

@@ -43,7 +43,8 @@ pub struct Run {
     pub memory: Option<String>,
     /// The run was opened from its folder and continues training.
     is_going_on: bool,
-    /// The keys of the live settings that this window has changed in it: what is recorded of them is known here already.
+    /// The keys of the live settings that this window has changed in it: what is recorded of them is in the mirror
+    /// already.
     pub(super) changed_here: BTreeSet<String>,
     /// The number of recorded changes that were taken.
     taken_changes: usize,
@@ -163,7 +164,7 @@ impl Run {
         self.is_example() || self.is_own() && !has_stepped && !self.is_running()
     }
 
-    /// Milliseconds a step took of late; none of an example, which another machine has recorded.
+    /// Milliseconds that recent steps took; `None` for an example, which another machine has recorded.
     pub fn step_ms(&self) -> Option<f64> {
         if self.is_example() {
             return None;

@@ -74,7 +74,7 @@ pub struct Session {
     /// Every setting of a lab has its control in the panel, and not the essential ones alone.
     pub all_settings: bool,
     pub inspector_open: bool,
-    /// The right panel stands in place of the controls where a window has no room for both.
+    /// The right panel takes the place of the controls where a window has no room for both.
     pub inspector_first: bool,
     pub tab: Tab,
     /// The lab that was open; none: home.
@@ -130,7 +130,7 @@ impl Session {
         }
     }
 
-    /// The visibility of the controls and the right panel, of which one gives way to the other in a window that is too
+    /// The visibility of the controls and the right panel: one gives way to the other in a window that is too
     /// narrow.
     pub fn side_panels(&self, width: f32) -> (bool, bool) {
         let has_room = width >= BOTH_PANELS || !(self.controls_open && self.inspector_open);
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_in_words() {
+    fn damage_is_described_in_words() {
         assert!(SharedSession::from_text("hello").unwrap_err().contains("orrery1:"));
         assert!(SharedSession::from_text("orrery1:abc!").unwrap_err().contains("damaged"));
         assert!(SharedSession::from_text("orrery1:YWJj").unwrap_err().contains("damaged"));

@@ -32,7 +32,7 @@ pub struct Tiling {
     pub tree: Layout,
     /// The panes of the lab, from which [`Tiling::fit`] arranges the tiles until the user does; empty if unknown.
     panes: Vec<LabPane>,
-    /// The view that the present step of the lesson is about: [`Tiling::fit`] gives it a large tile.
+    /// The view that the current step of the lesson is about: [`Tiling::fit`] gives it a large tile.
     pub step_view: Option<String>,
     /// The area and step that the tiles were fitted to in the last frame, and their layout for it.
     fitted: Option<Fitted>,
@@ -183,7 +183,7 @@ impl Tiling {
         before
     }
 
-    /// Makes the tiles of a view again, so that its own controls stand as at first.
+    /// Makes the tiles of a view again, so that its own controls are as at first.
     pub fn renew(&mut self, view: &str) {
         let tiles = &self.tree.tiles;
         self.views.retain(|id, _| tiles.get_pane(id).is_none_or(|pane| pane.view != view));

@@ -1,5 +1,5 @@
-//! While something is dragged no tooltip opens, and none that stands is drawn: it could cover what the hand needs. Nor
-//! after that, until the pointer moves on: it could cover what the drag has done.
+//! While something is dragged, no tooltip opens and an open one is not drawn, because it could cover what the user
+//! drags to. The same holds after the drag until the pointer moves on, because a tooltip could cover the result.
 
 use eframe::egui::{Context, Id, Order, Pos2};
 

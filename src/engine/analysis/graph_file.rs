@@ -100,8 +100,8 @@ pub const MAX_NODES: usize = 1_000_000;
 pub const MAX_EDGES: usize = 8_000_000;
 /// The largest number of named values of one item, and of different names in one file.
 pub const MAX_VALUES: usize = 1024;
-/// The limit of the bytes of such a name.
-const LONGEST_NAME: usize = 256;
+/// The maximum length of such a name in bytes.
+const MAX_NAME: usize = 256;
 
 type Writer = fn(&GraphFile) -> String;
 type Reader = fn(&str) -> Result<GraphFile, GraphFileError>;

@@ -25,7 +25,7 @@ use crate::random::scramble;
 pub const MAX_EXACT_NODES: usize = 1024;
 /// Masses are multiples of this, so that cells can be summed in whole numbers, in any order.
 pub const MASS_QUANTUM: f32 = 1.0 / 64.0;
-/// Steps from the start to rest, of a graph that is not large.
+/// Steps until the layout of a graph that is not large comes to rest.
 pub const STEPS: u32 = 300;
 /// Nodes times steps of a layout, at most, so that a large graph comes to rest in bounded time, by a coarser cooling.
 const MAX_NODE_STEPS: usize = 15_000_000;

@@ -34,7 +34,7 @@ pub struct NormalEquations {
     counts: Vec<f64>,
 }
 
-/// A linear map to scores, the highest of which names the label.
+/// A linear map to scores; the highest names the label.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearMap {
     /// The features that it reads, in their order.

@@ -1,5 +1,5 @@
-//! Runge-Kutta methods: each is one constant, which holds all that is known of it, and one line of the list. The
-//! loop that runs them is `ode::solve`; it is not known here, so that views and labs can read the facts.
+//! Runge-Kutta methods: each is one constant with all its properties, and one line of the list. The loop that runs them
+//! is `ode::solve`; this module does not depend on it, so that views and labs can read the properties.
 
 use crate::config::{Choice, choices};
 use std::{fmt, hash};

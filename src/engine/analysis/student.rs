@@ -109,7 +109,7 @@ pub fn share_interval(hits: usize, n: usize, confidence: f64) -> (f64, f64) {
     (low, high)
 }
 
-/// The point at which a condition that holds at the low end ceases to hold, by bisection.
+/// Finds by bisection the point at which a condition that holds at the low end stops holding.
 fn bisected(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..BISECTIONS {
         let middle = (low + high) / 2.0;

@@ -12,7 +12,7 @@ pub type Counts = BTreeMap<u32, f64>;
 
 /// Tokens of the text's own distribution that are added to the counts of every component.
 const PRIOR_TOKENS: f64 = 50.0;
-/// Rounds of expectation maximisation, and fits of which the likeliest is kept.
+/// Rounds of expectation maximisation, and the number of fits; the likeliest is kept.
 const EM_ITERATIONS: usize = 25;
 const RESTARTS: usize = 3;
 

@@ -17,7 +17,7 @@ pub enum ConfigError {
     /// A value outside of the range of its key.
     #[error("`{key}` = {got} is out of range: {want}")]
     OutOfRange { key: String, got: String, want: String },
-    /// A value of another type than its key.
+    /// A value whose type is not that of its key.
     #[error("`{key}` = {got} has the wrong type: {want}")]
     WrongType { key: String, got: String, want: String },
     /// Each setting is in its range, but they do not fit together; `key` is the one to change first.
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_json_error_is_told_without_its_place() {
+    fn a_json_error_is_reported_without_its_place() {
         let message = |text: &str| json_error_message(&serde_json::from_str::<Vec<u8>>(text).unwrap_err());
         assert_eq!(message("[1,\n\"at line 7\"]"), "invalid type: string \"at line 7\", expected u8");
         assert_eq!(message("[1,"), "EOF while parsing a value");

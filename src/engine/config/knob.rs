@@ -85,7 +85,7 @@ pub struct Knob {
     pub applies: Applies,
     /// The key of a number, and the smallest value of it with which this setting does anything.
     pub needs: Option<(&'static str, i64)>,
-    /// The keys of files with any of which this setting does nothing.
+    /// The keys of files; if any of them is set, this setting does nothing.
     pub without: Vec<&'static str>,
 }
 

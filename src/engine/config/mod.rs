@@ -181,7 +181,7 @@ impl Config {
     /// become one key with dots; a list is taken as its text. `lab` is the lab of a file that names none.
     ///
     /// # Errors
-    /// If it is no TOML.
+    /// If it is not TOML.
     pub fn without_schema(text: &str, lab: &str) -> Result<Self, ConfigError> {
         let root: toml::Table = text.parse()?;
         let mut config = Self { lab: lab.to_owned(), ..Self::default() };

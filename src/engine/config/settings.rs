@@ -157,7 +157,7 @@ pub(super) fn typed<T: Setting>(key: &str, value: &Value) -> Result<T, ConfigErr
 
 /// A group of settings: those of one section, or all of a lab.
 pub trait Group {
-    /// The knobs in order; their defaults are the present values.
+    /// The knobs in order; their defaults are the current values.
     fn knobs(&self) -> Vec<Knob>;
     /// Sets the fields from the values of a config.
     fn assign(&mut self, values: &CheckedValues) -> Result<(), ConfigError>;

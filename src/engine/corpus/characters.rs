@@ -101,7 +101,7 @@ impl Characters {
     /// Same as [`Characters::unknown`], for a text that is generated, which the user cannot edit.
     pub fn unknown_in_generated(&self, place: CharPosition) -> CorpusError {
         CorpusError::new(format!(
-            "{}: read {OWN_TEXT_ADVICE} in its place, or give the characters that the model was trained on.",
+            "{}: read {OWN_TEXT_ADVICE} instead, or give the characters that the model was trained on.",
             self.missing(place)
         ))
     }

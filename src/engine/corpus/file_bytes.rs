@@ -69,8 +69,8 @@ impl FileBytes {
         }
     }
 
-    /// Checks if the file is another than when it was opened. One that was only touched is not, where its bytes are
-    /// held and can be compared.
+    /// Checks if the file has changed since it was opened. A file that was only touched counts as
+    /// unchanged if its bytes are held and can be compared.
     pub fn change(&self) -> Option<FileChange> {
         let opened = self.stamp();
         let Ok(now) = self.file.metadata().map(FileStamp::from) else { return Some(FileChange::Altered) };

@@ -22,7 +22,7 @@ pub struct GrammarRoles {
     pub train: usize,
     /// Sentences of each test.
     pub test: usize,
-    /// The seed of all three sets, each of which has its own random stream.
+    /// The seed of all three sets; each has its own random stream.
     pub seed: u64,
     /// A text file of sentences to look at, one per line.
     pub own: Option<PathBuf>,
@@ -430,7 +430,7 @@ mod tests {
         let about = "27 sentences, 13 to test (60 and 30 were asked for), of 42 in the file; left out: 2 longer than 11 words, 0 not drawn";
         assert!(corpus.describe().contains(about), "{}", corpus.describe());
         assert_eq!(counts(&corpus), [27, 13], "at most a third tests");
-        let Source::GrammarRoles(sets) = corpus.source() else { panic!("it is no treebank") };
+        let Source::GrammarRoles(sets) = corpus.source() else { panic!("it is not a treebank") };
         assert_eq!((sets.train, sets.test), (27, 13), "whoever asks the corpus is told of as many as there are");
         assert_eq!(counts(&open(11, 5).unwrap()), [35, 5], "no more than are asked for");
     }

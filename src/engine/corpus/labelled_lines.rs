@@ -1,4 +1,4 @@
-//! Sentences of a file of one's own, each under a label: `label<TAB>sentence`, or `label<TAB>group<TAB>sentence` where
+//! Sentences from a user's file, each under a label: `label<TAB>sentence`, or `label<TAB>group<TAB>sentence` where
 //! several sentences are about the same thing. A first line that names columns, as in the files of GLUE, may order them
 //! otherwise and have two sentences on a line: `sentence1<TAB>sentence2<TAB>label`.
 
@@ -46,9 +46,9 @@ impl LabelledLines {
     /// Empty lines and those that begin with `#` are left out.
     ///
     /// # Errors
-    /// If the file cannot be read or is too large; if a line is no UTF-8, has no tab or too many, other columns than the first
-    /// line names, an empty field or too many bytes; if there are fewer than two labels or more than 64. The message says which
-    /// line and what to do.
+    /// If the file cannot be read or is too large; if a line is not UTF-8, has no tab or too many, other columns than
+    /// the first line names, an empty field or too many bytes; if there are fewer than two labels or more than 64. The
+    /// message says which line and what to do.
     pub fn read(path: &Path) -> Result<Self, CorpusError> {
         let name = path.display().to_string();
         let bytes = files::read(path, MAX_BYTES).map_err(|e| refused(path, e))?;

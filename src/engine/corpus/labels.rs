@@ -18,7 +18,7 @@ use super::{
 pub struct Labels {
     /// A file of labelled lines ([`LabelledLines`]); `None` for the generated opinions.
     pub own: Option<PathBuf>,
-    /// The number of different labels, for each of which a classification head has a row.
+    /// The number of different labels; a classification head has a row for each.
     pub classes: usize,
 }
 
@@ -57,8 +57,8 @@ impl Line {
         Ok(())
     }
 
-    /// The ids that a window has room for: of a sentence its beginning, of a pair the beginnings of both, the longer of which
-    /// is cut first.
+    /// The ids that a window has room for: the beginning of a sentence, or of both sentences of a pair, where the
+    /// longer one is cut first.
     fn fit_to_window(&self, len: usize) -> Vec<u32> {
         let (first, rest) = self.ids.split_at(self.between.start);
         let (separator, second) = rest.split_at(self.between.len());

@@ -276,7 +276,7 @@ impl Corpus {
             match stream.leave_out(&|c| known.knows(c))? {
                 None => return Err(known.unknown_in_generated(unknown).with_subject(&name)),
                 Some(omission) if omission.exceeds_half() => {
-                    let words = format!("the vocabulary lacks {omission}: read {OWN_TEXT_ADVICE} in its place.");
+                    let words = format!("the vocabulary lacks {omission}: read {OWN_TEXT_ADVICE} instead.");
                     return Err(CorpusError::new(words).with_subject(&name));
                 }
                 found => omission = found,

@@ -66,7 +66,7 @@ impl Stream for RecallStream {
         Ok(self.examples.all_symbols_text())
     }
 
-    /// Looks the symbols up, each of which must be an id of its own.
+    /// Looks the symbols up; each must have an id of its own.
     fn measure(&mut self, tokenizer: &Tokenizer) -> Result<(), CorpusError> {
         let mut taken = HashMap::new();
         let symbols: BTreeSet<u8> = self.examples.all_symbols_text().bytes().collect();

@@ -3,7 +3,7 @@
 //!
 //! In the first stage every id is a target. In the second the sentences have no noun that is held
 //! out, and the only targets are where the word after the verb (or after its adverb) is to come; a
-//! model then knows where to steer, and what it steers to is the model's affair. With a single prompt
+//! model then has the positions to steer at, and decides itself what to steer to. With a single prompt
 //! every row is that prompt, and its only target is where it ends.
 
 use super::{

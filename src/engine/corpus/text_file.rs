@@ -72,7 +72,7 @@ pub(super) struct TextFile {
     pub(super) encoding: Encoding,
 }
 
-/// A part of a text, of which only the requested bytes are read.
+/// A part of a text; only the requested bytes are read.
 #[derive(Clone, Copy)]
 pub(super) struct TextSlice<'a> {
     file: &'a TextFile,
@@ -157,7 +157,7 @@ impl TextFile {
         Self { store: Store::Made(text.into_bytes()), start: 0, unread_bytes: 0, encoding: Encoding::Utf8 }
     }
 
-    /// Opens a file. Errors, each of which advises what to do: the file is missing, not an ordinary file, not readable,
+    /// Opens a file. Errors say what to do: the file is missing, not an ordinary file, not readable,
     /// empty, binary, UTF-16 or blank, or it repeats a single symbol.
     pub(super) fn open(path: &Path) -> Result<Self, CorpusError> {
         let here = path.display();
@@ -294,7 +294,7 @@ fn check_encoding(file: &TextFile, path: &Path) -> Result<(usize, Encoding), Cor
     let seen: usize = probes.iter().map(|p| p.len()).sum();
     if seen == 0 {
         return Err(CorpusError::new(format!(
-            "{here} is empty but for a byte-order mark: choose a file that has text in it."
+            "{here} is empty except for a byte-order mark: choose a file that has text in it."
         )));
     }
     let count = |wanted: fn(u8) -> bool| probes.iter().flat_map(|p| p.iter()).filter(|&&b| wanted(b)).count();

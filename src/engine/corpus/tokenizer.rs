@@ -234,7 +234,7 @@ impl Tokenizer {
     }
 
     /// The text of each id on a token axis: that of [`Tokenizer::token_text`], except for bytes that make a character
-    /// together, of which the first shows it and the others are empty.
+    /// together: the first shows it and the others are empty.
     pub(super) fn token_texts(&self, ids: &[u32]) -> Vec<String> {
         let mut shown: Vec<String> = ids.iter().map(|id| self.token_text(*id)).collect();
         if matches!(self, Self::Byte { encoding: Encoding::Utf8, .. }) {
@@ -272,7 +272,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || take_word(&mut rest))
 }
 
-/// Cuts the word or the single character off with which the text begins.
+/// Cuts off the first word, or the first character if the text does not begin with a word.
 fn take_word<'t>(rest: &mut &'t str) -> Option<&'t str> {
     let first = rest.chars().next()?;
     let end = if first.is_alphanumeric() { word_end(rest) } else { first.len_utf8() };

@@ -5,7 +5,7 @@ use super::{
     tokenizer::{Inventory, Tokenizer},
 };
 
-/// Most tokens of the offered text.
+/// The maximum number of tokens in the suggested text.
 const MAX_SUGGESTED_TOKENS: usize = 10;
 
 impl Corpus {

@@ -1,6 +1,6 @@
 //! Files as a careful program opens and writes them. What is read comes from others: it may be a pipe, a
 //! device, a link, longer than memory, or cut while it is read. What is written is whole or not there. Of
-//! formats it knows one alone, Python's pickle, which weights and vocabularies share.
+//! formats it reads one alone, Python's pickle, which weights and vocabularies share.
 
 pub mod fingerprint;
 pub mod folders;

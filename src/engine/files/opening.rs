@@ -182,7 +182,7 @@ pub fn read_end_inside(folder: &Path, name: impl AsRef<Path>, limit: u64) -> Res
     Ok(bytes)
 }
 
-/// Everything from the present place of an open file on, if it is at most `limit` bytes.
+/// Everything from the current place of an open file on, if it is at most `limit` bytes.
 pub fn read_all(file: File, limit: u64) -> Result<Vec<u8>, FileError> {
     let length = file.metadata()?.len();
     ensure!(length <= limit, FileError::TooLong { limit });

@@ -355,7 +355,7 @@ impl SynapseModel for Bdh {
     }
 }
 
-/// Returns the weights by name, without the carried state, which is no weight but lies among the parameters.
+/// Returns the weights by name, without the carried state, which is not a weight but lies among the parameters.
 fn weights(of: &dyn Trainable) -> Vec<(String, Tensor)> {
     let own = of.params().iter().filter(|(n, _)| !n.starts_with(CARRIED_PREFIX));
     own.map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect()

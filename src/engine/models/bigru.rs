@@ -99,7 +99,7 @@ pub struct BiGru {
     inference_net: BiGruNet,
     /// The seed of the initial weights and of dropout.
     seed: u64,
-    /// The number of the present update.
+    /// The number of the current update.
     update: u64,
 }
 

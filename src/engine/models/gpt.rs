@@ -51,8 +51,8 @@ impl FamilySpec for AlibiGptSpec {
 
 impl AlibiGptSpec {
     /// Adds to `memory` what a net that carries keys and values needs more: two buffers per layer, and blocks of several
-    /// operations, each of which saves its own inputs. The scores of a batch are those of its tokens with each other and with
-    /// the tokens before them, of which there are no more than the batches since the last reset had.
+    /// operations that save their own inputs. The scores of a batch are those of its tokens with each other and with
+    /// the tokens before them, at most those of the batches since the last reset.
     fn with_carried(&self, memory: StepMemory, step: &StepSizes) -> StepMemory {
         let (Some(Carry { rows, every }), Some(window)) = (self.carry, self.window) else { return memory };
         let (d, layers) = (self.d_model as f64, self.layers as f64);
@@ -69,7 +69,7 @@ impl AlibiGptSpec {
     }
 
     /// The memory of a net that needs `memory` without dropout. With dropout, blocks consist of several operations,
-    /// each of which saves its own inputs and shares no weights, and the masks are saved too.
+    /// which save their own inputs and share no weights, and the masks are saved too.
     fn with_dropped(&self, memory: StepMemory, step: &StepSizes) -> StepMemory {
         if self.dropout == 0.0 {
             return memory;
@@ -221,7 +221,7 @@ pub struct Gpt {
 /// Keys and values that continue from batch to batch, first in, first out; they are buffers of the parameters.
 struct CarriedKeys {
     carry: Carry,
-    /// The tokens of which there are keys and values at most.
+    /// The maximum number of tokens with keys and values.
     window: usize,
     /// The number of updates since the cache was empty.
     since: u64,

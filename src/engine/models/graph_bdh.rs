@@ -48,7 +48,7 @@ const MAX_NEURONS: usize = 2048;
 /// The values that a layer saves for backward per neuron and position, and their gradients.
 const VALUES_PER_NEURON: f64 = 22.0;
 /// The copies of the synapses' states at all tokens of a text that the backward pass of a layer recomputes: one for each of
-/// the tasks that run at a time, of which a text has at most four.
+/// the tasks that run at a time, at most four for a text.
 const STATE_COPIES: f64 = 1.0;
 /// The values that reading token by token saves for backward per synapse, token and layer, and their gradients.
 const VALUES_PER_SYNAPSE: f64 = 8.0;

@@ -93,7 +93,7 @@ pub struct AccumulatedLoss {
 /// The default advice for a training that diverges, as a sentence without its end.
 pub const DEFAULT_ADVICE: &str = "A smaller learning rate or a longer warm-up usually helps";
 
-/// A thing with weights that a trainer can drive and a probe can question.
+/// A model with weights that a trainer can train and a probe can ask.
 pub trait Trainable: Send {
     /// Returns the weights and buffers of the model.
     fn params(&self) -> &Params;
@@ -153,7 +153,7 @@ pub trait Trainable: Send {
         self.capabilities().token_model.ok_or_else(missing)
     }
 
-    /// Cheap scalars of the present weights (and, right after a backward pass, their gradients), by
+    /// Cheap scalars of the current weights (and, right after a backward pass, their gradients), by
     /// channel: recorded every step.
     fn scalars(&self, _grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
         Ok(vec![])

@@ -138,7 +138,7 @@ impl OdeFlow {
     }
 
     fn cross_entropy(&self, net: &OdeFlowNet, batch: &Batch, u: &Tensor) -> Result<Tensor> {
-        let carry = |start: &Tensor, u: &Tensor, options: &SolverOptions| net.field.carry(start, u, 1.0, options);
+        let carry = |start: &Tensor, u: &Tensor, options: &SolverOptions| net.field.transport(start, u, 1.0, options);
         self.cross_entropy_by(&carry, net, batch, u)
     }
 
@@ -151,7 +151,7 @@ impl OdeFlow {
     /// its weights over the steps, or by a backward solve of its own.
     fn learning_carry(&self, net: &OdeFlowNet, start: &Tensor, u: &Tensor, options: &SolverOptions) -> Result<Tensor> {
         if self.spec.gradient == Gradient::Backprop {
-            return net.field.carry(start, u, 1.0, options);
+            return net.field.transport(start, u, 1.0, options);
         }
         let (field, u) = (self.net.field.clone(), u.clone());
         let field: SharedField = Arc::new(move |t: f64, y: &Tensor| field.velocity(t, y, &field.push(&u)?));
@@ -230,7 +230,7 @@ impl Model for OdeFlow {
         let u = self.control_tensor(self.control)?;
         let start = self.inference_net.start(tokens, tap)?;
         tap.offer("flow.start", || Ok(start.clone()))?;
-        let end = self.inference_net.field.carry(&start, &u, self.control.alpha, &self.options())?;
+        let end = self.inference_net.field.transport(&start, &u, self.control.alpha, &self.options())?;
         tap.offer("flow.end", || Ok(end.clone()))?;
         self.inference_net.logits(&self.inference_net.read(&end, tap)?)
     }

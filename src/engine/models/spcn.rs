@@ -176,7 +176,7 @@ fn sentences(batch: &Batch, vocab: usize) -> Result<Vec<Vec<u32>>> {
 
 fn check_words(words: &[u32], vocab: usize) -> Result<()> {
     match words.iter().find(|w| **w as usize >= vocab) {
-        Some(word) => candle_core::bail!("word {word} is none of the {vocab} words that the network knows"),
+        Some(word) => candle_core::bail!("word {word} is not one of the {vocab} words that the network knows"),
         None => Ok(()),
     }
 }

@@ -34,12 +34,12 @@ pub enum Predictor {
     LinearAttention,
     /// Strictly causal softmax attention; queries and keys from the slow trace.
     SoftmaxAttention,
-    /// The same, where the present token is looked up too.
+    /// The same, where the current token is looked up too.
     FullSoftmaxAttention,
 }
 
 impl Predictor {
-    /// True of softmax attention, whether or not the present token is looked up.
+    /// True of softmax attention, whether or not the current token is looked up.
     pub fn is_softmax(self) -> bool {
         matches!(self, Self::SoftmaxAttention | Self::FullSoftmaxAttention)
     }
@@ -57,7 +57,7 @@ pub enum PredictorValues {
 }
 
 defaults! {
-    /// Sizes. At width 768, 3,072 units of which 184 are kept, 12 layers and 50,257 tokens: 130,629,888 parameters.
+    /// Sizes. At width 768, 184 of 3,072 units kept, 12 layers and 50,257 tokens: 130,629,888 parameters.
     pub struct SpenSpec {
         /// The width of the residual stream.
         pub d_model: usize = 128,

@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(of_position(65.0), beside);
         assert_eq!(of_position(64.0), beside + 4.0 * 64.0);
         assert_eq!(of_position(10.0), beside + 4.0 * 10.0);
-        // wider heads save those of longer texts, of which half is beyond the diagonal
+        // wider heads save those of longer texts, half of them beyond the diagonal
         let wide = BlockSizes::gpt2(128, 4);
         assert_eq!(wide.saved(256.0, 256.0) / 256.0, 4.0 * 128.0 + 2.0 * 128.0 + 512.0 + 4.0 * (2.0 + 160.0));
     }

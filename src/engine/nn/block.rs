@@ -1,5 +1,5 @@
 //! The pre-norm block: attention and an MLP, each behind a norm, added to the residual stream. Which
-//! attention and which MLP it has is a matter of whoever builds it; [`llama_block`] and [`gpt2_block`] are two
+//! attention and which MLP it has is up to its caller; [`llama_block`] and [`gpt2_block`] are two
 //! well-known ones. It chooses one operation for the whole block where its parts have such a form.
 
 mod standard;

@@ -27,7 +27,7 @@ pub struct Anderson {
 }
 
 impl Anderson {
-    /// The next iterate, from the present one and its image under the map.
+    /// The next iterate, from the current one and its image under the map.
     pub fn next(&mut self, x: &Tensor, image: &Tensor) -> Result<Tensor> {
         let r = (image - x)?;
         let next = match &self.last {

@@ -169,7 +169,7 @@ impl Params {
         self.exempt_from_decay.iter().any(|n| n == name)
     }
 
-    /// Freezes exactly the parameters of which this holds, and lets all others learn.
+    /// Freezes exactly the parameters that satisfy the predicate, and lets all others learn.
     pub fn freeze_where(&mut self, holds: impl Fn(&str) -> bool) {
         self.frozen = self.vars.iter().map(|(n, _)| n).filter(|n| holds(n)).cloned().collect();
     }

@@ -80,7 +80,7 @@ fn weighted_sum<T: WithDType>(out: &mut [T], weights: &[T], ks: &[&[T]], at: std
 pub enum ErrorScope {
     /// A single error norm over all values.
     Whole,
-    /// Parts of these lengths have an error each, of which the largest counts.
+    /// Each part of these lengths has its own error, and the largest counts.
     Parts(Vec<usize>),
     /// Only the values in this range count.
     Only(Range<usize>),
@@ -215,7 +215,7 @@ fn should_slice(t: &Tensor) -> bool {
     t.device().is_cpu() && t.is_contiguous() && matches!(t.dtype(), DType::F32 | DType::F64)
 }
 
-/// Calls `f` with the values of tensors of which [`should_slice`] holds.
+/// Calls `f` with the values of tensors for which [`should_slice`] holds.
 fn with_slices<'a, T: WithDType, R>(
     tensors: impl Iterator<Item = &'a Tensor>,
     f: impl FnOnce(&[&[T]]) -> R,

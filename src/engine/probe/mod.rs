@@ -331,7 +331,7 @@ mod tests {
     fn only_a_probe_that_applies_reads_its_arguments() -> Result<()> {
         let (mut model, corpus) = testing::model(&ModelSpec::Dense(DenseSpec::tiny()))?;
         let mut answers = |id| testing::answers(id, model.as_mut(), &corpus, &[("typo", Value::Int(1))]);
-        assert!(answers("bdh_dynamics")?.is_empty(), "a transformer is no BDH");
+        assert!(answers("bdh_dynamics")?.is_empty(), "a transformer is not a BDH");
         assert!(answers("next_tokens").is_err());
         Ok(())
     }

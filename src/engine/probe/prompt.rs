@@ -40,7 +40,7 @@ impl Prompt {
             "" => (corpus.passage(passage, longest), format!("held-out passage {passage}")),
             text => (corpus.encode_typed(text)?, format!("text \u{201c}{}\u{201d}", beginning(text))),
         };
-        ensure!(!ids.is_empty(), "the {what} has no tokens; type a sentence that this corpus's tokeniser can say");
+        ensure!(!ids.is_empty(), "the {what} has no tokens; type a sentence that this corpus's tokeniser can encode");
         let cut = ids.len() > longest;
         ids.truncate(longest);
         let about = format!("{what}, {}{}", if cut { "first " } else { "" }, counted(ids.len(), "token"));

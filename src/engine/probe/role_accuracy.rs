@@ -17,7 +17,7 @@ use crate::{
 };
 
 const BATCH_SENTENCES: usize = 128;
-/// Draws of a random projection, each of which is read on its own (the paper's table has five).
+/// Draws of a random projection; each is read on its own (the paper's table has five).
 const PROJECTIONS: u64 = 5;
 
 /// The model that reads the roles of words.

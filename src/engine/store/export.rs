@@ -84,7 +84,7 @@ pub fn csv(record: Record<'_>, to: &Path) -> Result<Exported<u64>, StoreError> {
     Ok(Exported { written: table.rows, damage })
 }
 
-/// The rows of the present step, by variant, until a later step comes.
+/// The rows of the current step, by variant, until a later step comes.
 struct Table {
     out: Writer<Replacement>,
     columns: HashMap<Channel, usize>,

@@ -17,7 +17,7 @@ use crate::files::{create_inside, open_inside_to_write};
 pub const VERSION: u32 = 1;
 /// The files that are sent whole whenever they change, with the largest number of bytes of each.
 pub const WHOLE: [(&str, u64); 2] = [(RUN, MAX_RUN), (CONFIG, MAX_CONFIG)];
-/// The logs, of which only appended bytes are sent. The log that records the end of a run comes last, so that the
+/// The logs: only appended bytes of them are sent. The log that records the end of a run comes last, so that the
 /// others are complete by then.
 pub const LOGS: [&str; 3] = [METRICS, SAMPLES, EVENTS];
 /// The maximum number of bytes of a log in one frame.
@@ -82,7 +82,7 @@ pub struct FolderCopy<'a> {
 }
 
 impl<'a> FolderCopy<'a> {
-    /// The copy in this folder, of which the connection has sent nothing yet.
+    /// The copy in this folder, while the connection has sent nothing of it yet.
     pub fn new(folder: &'a Path) -> Self {
         Self { folder, has_begun: false }
     }

@@ -26,7 +26,7 @@
 //! forced to the disk, and their lengths are kept in the checkpoint. To resume, the part of each
 //! log beyond those lengths is first copied to `<name>.superseded.jsonl` and then cut off: the run
 //! goes on from the checkpoint and writes those steps again, with the same numbers. So the logs
-//! never hold a step twice over, and plain tools need to know nothing of resuming. Answers to
+//! never hold a step twice over, and plain tools need not handle resuming. Answers to
 //! questions about steps up to the checkpoint's stay: training does not give them again.
 
 pub mod checkpoint;

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_comes_back_and_a_damaged_one_is_told_of() {
+    fn a_note_comes_back_and_a_damaged_one_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let note = RunNote {
             name: "wide \"one\"".into(),

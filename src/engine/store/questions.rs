@@ -280,7 +280,7 @@ mod tests {
         }
 
         fn refused(&self, answer: &str) -> String {
-            self.answered(answer).expect_err("it is no answer").to_string()
+            self.answered(answer).expect_err("it is not an answer").to_string()
         }
     }
 

@@ -128,7 +128,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Opens a run folder that may still be written: reads the present content, and after each [`Reader::poll`] what
+    /// Opens a run folder that may still be written: reads the current content, and after each [`Reader::poll`] what
     /// was appended since. A line without its end waits for the rest.
     pub fn follow(folder: &Path) -> Result<Self, StoreError> {
         let stamp = DescriptionStamp::read(folder);

@@ -40,7 +40,7 @@ pub fn discard(run: &Path) -> Result<PathBuf, StoreError> {
 /// Moves a run out of the trash, to where it was; where it lies now.
 ///
 /// # Errors
-/// If it is no folder in a trash, something else has its place, or the system refuses. Then it stays in the trash.
+/// If it is not a folder in a trash, something else has its place, or the system refuses. Then it stays in the trash.
 pub fn restore(place: &Path) -> Result<PathBuf, StoreError> {
     let shown = place.display();
     let no_trash = || StoreError::new(format!("`{shown}` is not in the trash: give a folder within `{TRASH}`"));

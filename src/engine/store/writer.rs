@@ -387,7 +387,7 @@ impl OpenFolder {
         Ok(())
     }
 
-    /// Writes the answers to channels of which nothing was written for at least `since`.
+    /// Writes the answers to channels that were not written for at least `since`.
     fn flush_answers(&mut self, since: Duration) -> Result<(), StoreError> {
         let mut due = vec![];
         for answer in self.answers.values_mut().filter(|a| a.written.elapsed() >= since) {

@@ -148,7 +148,7 @@ pub enum FollowedState {
     /// Its program ended it.
     Stopped,
     /// No end is recorded, and no program writes it any more: it ran on this machine and is gone (`was_left_here`), or
-    /// nothing was written of late, which may be slow work elsewhere.
+    /// nothing was written recently, which may be slow work elsewhere.
     Killed { was_left_here: bool },
 }
 

@@ -1,6 +1,6 @@
 //! Numbers as JSON that keeps what JSON has no word for.
 //!
-//! JSON knows neither NaN nor the infinities, and a masked attention map is full of them. Here a
+//! JSON has neither NaN nor the infinities, and a masked attention map is full of them. Here a
 //! finite number is a JSON number, and the others are the strings `"NaN"`, `"Infinity"` and
 //! `"-Infinity"` (Python's names: `float("Infinity")` reads them). `null` reads as NaN, because that
 //! is what other writers leave. A finite number comes back with the same bits.

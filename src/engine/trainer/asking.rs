@@ -1,4 +1,4 @@
-//! One question put to one model of a run.
+//! Asks one model of a run one question.
 
 use super::{Plan, RunError};
 use crate::{

@@ -139,7 +139,7 @@ impl ModelSizes {
         let refused = |what: String| {
             let (a, b) = (&other.name, &self.name);
             Err(RunError::Refused(format!(
-                "`{a}` is no later state of the model in `{b}`: {what}. Leave it out of the folder, or open it alone"
+                "`{a}` is not a later state of the model in `{b}`: {what}. Leave it out of the folder, or open it alone"
             )))
         };
         let differs = other.shapes.iter().zip(&self.shapes).find(|(a, b)| a != b);

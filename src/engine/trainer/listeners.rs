@@ -118,16 +118,16 @@ impl ListenerState {
     }
 
     fn show(&mut self, event: &Event) {
-        let mut troubles = vec![];
+        let mut problems = vec![];
         let broken = |panic: String| Err(format!("a listener of this run has ended by a bug: {panic}"));
         self.observers.retain_mut(|sink| match catch_panic(|| sink.event(event)).unwrap_or_else(broken) {
             Ok(()) => true,
             Err(text) => {
-                troubles.push(text);
+                problems.push(text);
                 false
             }
         });
-        troubles.into_iter().for_each(|text| self.emit(&Event::Notice { level: Level::Error, text }));
+        problems.into_iter().for_each(|text| self.emit(&Event::Notice { level: Level::Error, text }));
     }
 
     fn fail(&mut self, why: RunError) {

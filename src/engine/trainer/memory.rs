@@ -39,7 +39,7 @@ impl MemoryEstimate {
                 0 => (memory.weights_bytes(), memory.forward_bytes()),
                 _ => (memory.resting_bytes(), memory.peak_bytes() - memory.resting_bytes()),
             };
-            // the sum of gradients is held in addition to those of the present batch
+            // the sum of gradients is held in addition to those of the current batch
             let step = step + if plan.accumulate > 1 { memory.weights_bytes() } else { 0.0 };
             let working = step.max(BYTES_PER_NUMBER * logits).max(resting);
             estimate.models += resting;

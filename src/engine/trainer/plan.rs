@@ -82,7 +82,7 @@ pub struct ProbeSchedule {
     /// The steps between two scheduled questions, with one more at step 0 and at the end; 0 schedules none.
     pub every: u64,
     /// The live setting that changes `every`; empty if none does.
-    pub every_key: String,
+    pub interval_key: String,
     /// The arguments of the question by name.
     pub args: Args,
 }

@@ -1,5 +1,5 @@
 //! The state of one run: corpus, device, models and their optimisers. One update, one evaluation,
-//! one question at a time; when to do which is the worker's affair.
+//! one question at a time; the worker decides when to do which.
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
@@ -41,9 +41,9 @@ pub struct Run {
     pub inputs: Vec<InputFile>,
     /// The held-out windows of each text.
     held_out: Vec<Windows>,
-    /// Batches of the present step, by text and seed.
+    /// Batches of the current step, by text and seed.
     batches: Vec<((usize, u64), Vec<MicroBatch>)>,
-    /// Notices about the present step.
+    /// Notices about the current step.
     notes: Vec<String>,
     /// A notice, if the tokens of a trained model were chosen automatically.
     pub chosen_tokens: Option<String>,
@@ -357,7 +357,7 @@ impl Run {
             self.plan.checkpoint_every = every;
         } else {
             let mut is_known = false;
-            for schedule in self.plan.probes.iter_mut().filter(|s| s.every_key == key) {
+            for schedule in self.plan.probes.iter_mut().filter(|s| s.interval_key == key) {
                 (schedule.every, is_known) = (every, true);
             }
             for variant in &mut self.variants {

@@ -16,7 +16,7 @@ settings! {
         steps: u64 = 600 => "Steps", range(0..=10_000_000), unit("updates");
         /// Windows of text in one update. All variants see the same ones.
         batch: usize = 4 => "Batch", range(1..=1024), symbol("B"), unit("windows");
-        /// Batches whose gradients are summed to one update, as if they were one batch so many times as large, in the memory of one. With 4, an update reads 4 B windows.
+        /// Batches whose gradients are summed to one update, as if they were one batch as large as all of them, in the memory of one. With 4, an update reads 4 B windows.
         accumulate: usize = 1 => "Accumulate", range(1..=256), unit("batches");
         /// Length of a training window. Attention sees at most this far back, unless a state is carried from window to window.
         window: usize = 128 => "Window", range(4..=8192), symbol("T"), unit("tokens");

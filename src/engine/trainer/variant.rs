@@ -37,7 +37,7 @@ pub struct Variant {
     pub optimiser: AdamW,
     /// The model learns by a rule of its own rather than by gradients.
     pub(super) learns_locally: bool,
-    /// The weights last copied, and of which version.
+    /// The weights last copied, and their version.
     pub(super) copied: Option<(Version, Arc<VariantWeights>)>,
 }
 
@@ -201,7 +201,7 @@ mod tests {
 
     const VOCAB: u32 = 11;
 
-    /// Six windows of which some positions, not as many in each, have a target.
+    /// Six windows in which some positions have a target, not equally many in each.
     fn windows() -> Windows {
         let (rows, len) = (6, 8);
         let inputs: Vec<u32> = (0..rows * len).map(|i| (i * 7 % 11) as u32).collect();

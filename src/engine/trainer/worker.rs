@@ -147,7 +147,7 @@ struct Worker {
 }
 
 impl Drop for Worker {
-    /// Also after a panic: a thread that still answers must not keep the folder open.
+    /// Closes the listeners also after a panic, because a thread that still answers must not keep the folder open.
     fn drop(&mut self) {
         self.listeners.close();
     }

@@ -15,7 +15,7 @@ const MAX_SUMS: u32 = 64;
 /// The device pointer of a tensor's first value.
 fn pointer(t: &Tensor) -> Result<u64> {
     let (storage, layout) = t.storage_and_layout();
-    let Storage::Cuda(storage) = &*storage else { bail!("a tensor of the optimiser is not on a card") };
+    let Storage::Cuda(storage) = &*storage else { bail!("a tensor of the optimiser is not on a CUDA device") };
     address(storage, layout)
 }
 
@@ -60,7 +60,7 @@ impl CustomOp1 for SumsOfSquares {
     }
 
     fn cpu_fwd(&self, _: &CpuStorage, _: &Layout) -> Result<(CpuStorage, Shape)> {
-        bail!("the gradient is not on a card")
+        bail!("the gradient is not on a CUDA device")
     }
 
     fn cuda_fwd(&self, storage: &CudaStorage, layout: &Layout) -> Result<(CudaStorage, Shape)> {

@@ -31,7 +31,7 @@ impl CustomOp2 for RmsNorm {
     }
 
     fn cpu_fwd(&self, _: &CpuStorage, _: &Layout, _: &CpuStorage, _: &Layout) -> Result<(CpuStorage, Shape)> {
-        bail!("the inputs are not on a card")
+        bail!("the inputs are not on a CUDA device")
     }
 
     fn cuda_fwd(&self, x: &CudaStorage, lx: &Layout, w: &CudaStorage, lw: &Layout) -> Result<(CudaStorage, Shape)> {
@@ -73,7 +73,7 @@ impl CustomOp3 for Gradients {
         _: &CpuStorage,
         _: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        bail!("the inputs are not on a card")
+        bail!("the inputs are not on a CUDA device")
     }
 
     fn cuda_fwd(

@@ -20,7 +20,7 @@ impl CustomOp1 for Softmax {
     }
 
     fn cpu_fwd(&self, _: &CpuStorage, _: &Layout) -> Result<(CpuStorage, Shape)> {
-        bail!("the scores are not on a card")
+        bail!("the scores are not on a CUDA device")
     }
 
     fn cuda_fwd(&self, x: &CudaStorage, layout: &Layout) -> Result<(CudaStorage, Shape)> {
@@ -48,7 +48,7 @@ impl CustomOp2 for SoftmaxGradient {
     }
 
     fn cpu_fwd(&self, _: &CpuStorage, _: &Layout, _: &CpuStorage, _: &Layout) -> Result<(CpuStorage, Shape)> {
-        bail!("the scores are not on a card")
+        bail!("the scores are not on a CUDA device")
     }
 
     fn cuda_fwd(&self, y: &CudaStorage, ly: &Layout, grad: &CudaStorage, lg: &Layout) -> Result<(CudaStorage, Shape)> {

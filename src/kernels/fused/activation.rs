@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::mlp::{Act, activation::activate};
 use crate::{fused::prelude::*, threads::CHUNK};
 
-/// act(x), value by value.
+/// Applies `act` to each value of x.
 pub fn activation(x: &Tensor, act: Act) -> Result<Tensor> {
     apply_fused([&x.contiguous()?], Activate { act, slope: OnceLock::new() }, |[x]| reference(x, act))
 }

@@ -29,7 +29,7 @@ pub(super) struct BalanceLoss {
 }
 
 impl BalanceLoss {
-    /// The loss of `rows` rows of which each selected k units, given how many selected each unit.
+    /// The loss of `rows` rows that selected k units each, given how many selected each unit.
     pub fn new(counts: &[f32], rows: usize, k: usize) -> Self {
         let scale = counts.len() as f32 / (rows.pow(2) * k.max(1)) as f32;
         Self { shares: counts.iter().map(|c| c * scale).collect() }

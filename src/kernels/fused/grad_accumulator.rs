@@ -128,7 +128,7 @@ impl Entry {
         self.all.elem_count()
     }
 
-    /// Lets `write` store the gradient, or, if the flag is set, add it to the present one.
+    /// Lets `write` store the gradient, or, if the flag is set, add it to the current one.
     pub(super) fn accumulate(&self, write: impl FnOnce((&mut [f32], bool))) {
         let mut sums = lock(&self.sums);
         match &mut *sums {

@@ -3,7 +3,7 @@
 //!
 //! A candle operation has at most three arguments, so the weights of a layer are first flattened into one ([`flatten`]).
 //! The separate operations of `nn::block` are its reference form. Here is what candle sees;
-//! `sublayer` knows the arithmetic of a sublayer, `row_tiles` the order of the work and its threads.
+//! `sublayer` has the arithmetic of a sublayer, `row_tiles` the order of the work and its threads.
 
 use std::sync::{Arc, OnceLock};
 

@@ -219,7 +219,7 @@ kernel! {
                     NormKind::Rms => 0.0,
                     NormKind::Layer => simd::sum(simd, dx) / d as f32,
                 };
-                *row_backward = RowBackward { mean, pull: simd::dot(simd, dx, standardised) / d as f32, inv: z.inv };
+                *row_backward = RowBackward { mean, mean_h_z: simd::dot(simd, dx, standardised) / d as f32, inv: z.inv };
             }
             for ((_, row_backward), ((dx, standardised), g)) in
                 constants.iter().zip(dx.chunks_exact_mut(d).zip(standardised.chunks_exact(d)).zip(g.chunks_exact(d)))
@@ -267,21 +267,22 @@ elementwise!(Standardise, 1 => 1; |self, simd, [x], _| {
     [simd::unrolled::<S, U>(simd, |u| simd.mul_f32s(simd.sub_f32s(x[u], mean), inv))]
 });
 
-/// `[z, g]`, in place with h = g w: `[h, dw] -> [(h - mean - z pull) inv, dw + g z]`, and `[.., db] -> [.., db + g]`
+/// `[z, g]`, in place with h = g w: `[h, dw] -> [(h - mean - z mean_h_z) inv, dw + g z]`, and
+/// `[.., db] -> [.., db + g]`
 #[derive(Clone, Copy, Default)]
 struct RowBackward {
     /// The mean of h, for LayerNorm.
     mean: f32,
     /// The mean of h z.
-    pull: f32,
+    mean_h_z: f32,
     inv: f32,
 }
 
 elementwise!(RowBackward, 2 => 2; |self, simd, [z, g], [h, dw]| {
-    let (pull, inv) = (simd.splat_f32s(-self.pull), simd.splat_f32s(self.inv));
+    let (mean_h_z, inv) = (simd.splat_f32s(-self.mean_h_z), simd.splat_f32s(self.inv));
     let h = simd::unrolled::<S, U>(simd, |u| simd.sub_f32s(h[u], simd.splat_f32s(self.mean)));
     [
-        simd::unrolled::<S, U>(simd, |u| simd.mul_f32s(simd.mul_add_f32s(z[u], pull, h[u]), inv)),
+        simd::unrolled::<S, U>(simd, |u| simd.mul_f32s(simd.mul_add_f32s(z[u], mean_h_z, h[u]), inv)),
         simd::unrolled::<S, U>(simd, |u| simd.mul_add_f32s(g[u], z[u], dw[u])),
     ]
 });

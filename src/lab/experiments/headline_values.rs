@@ -25,13 +25,13 @@ pub struct HeadlineValue {
     pub step: u64,
     #[serde(with = "number::Float")]
     pub value: f64,
-    /// The number of answers of which this is the share of right ones; `None` for other numbers, and where it was not
+    /// The number of answers behind a share of correct ones; `None` for other numbers, and where it was not
     /// recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<u64>,
 }
 
-/// The number of answers of which a number is the share of right ones.
+/// The number of answers behind a share of correct ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AnswerCount {
     pub answers: u64,

@@ -1,5 +1,6 @@
-//! A page as one link: `orrery:LAB?key=value&...#step=..&view=..`. Before `#` stand the preset, the seed, every setting that
-//! differs from the preset's and the restrictions of the page (`lock`, `hide`, `answers`); after it, the view and selection.
+//! A page as one link: `orrery:LAB?key=value&...#step=..&view=..`. Before `#` come the preset, the seed, every setting
+//! that differs from the preset's and the restrictions of the page (`lock`, `hide`, `answers`); after it, the view and
+//! selection.
 
 use std::fmt::{self, Write as _};
 
@@ -54,7 +55,7 @@ pub enum Link {
 const PARTS: [&str; 7] = ["step", "view", "variant", "layer", "head", "token", "neuron"];
 
 impl Link {
-    /// Reads a link into one of these labs; `None` if the text is none, an error in words if it is a broken one.
+    /// Reads a link into one of these labs; `None` if the text is not a link, an error in words if the link is broken.
     pub fn parse(text: &str, labs: &[&'static Lab]) -> Option<Result<Self, String>> {
         let body = text.trim().strip_prefix(LINK)?;
         let broken = |why: String| format!("The link `{}` was not opened: {why}", text.trim());
@@ -206,7 +207,7 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
     Ok(found)
 }
 
-/// Percent-encoded (RFC 3986), except for what needs no encoding where a value stands.
+/// Percent-encoded (RFC 3986), except for what needs no encoding in a value.
 fn encoded(text: &str) -> String {
     text.bytes().fold(String::new(), |mut out, byte| {
         match byte {

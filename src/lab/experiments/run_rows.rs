@@ -75,7 +75,7 @@ fn list_names(
     for name in &names {
         let stamp = Stamp::read(&runs.join(name));
         match index.get(name, &stamp) {
-            // A row of the index holds for the content of a folder; the folder's name is the present one, since it may
+            // A row of the index holds for the content of a folder; the folder's name is the current one, since it may
             // have been moved.
             Some(row) => rows.push(RunRow { folder: name.clone(), ..row.clone() }),
             None => stale.push((name.clone(), stamp)),

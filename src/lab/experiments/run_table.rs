@@ -1,4 +1,4 @@
-//! The table of runs: one row per run folder, what a filter asks of it, and in which order rows stand.
+//! The table of runs: one row per run folder, the filters for it, and the order of rows.
 
 pub mod filter;
 pub mod order;
@@ -310,7 +310,7 @@ impl RunRow {
         number.filter(|v| !v.is_nan())
     }
 
-    /// The [numbers](Self::numbers) of a key that is no setting.
+    /// The [numbers](Self::numbers) of a key that is not a setting.
     fn measured_numbers(&self, key: &str) -> Option<Vec<f64>> {
         let last = |l: &GroupLoss| l.last().map_or(f64::NAN, |(loss, _)| loss);
         let is_of =

@@ -13,7 +13,7 @@ use crate::{
     telemetry::{RunInfo, channels},
 };
 
-/// Key of the training loss where runs are compared; it is no headline number.
+/// Key of the training loss where runs are compared; it is not a headline number.
 pub const TRAIN_LOSS: &str = "train_loss";
 
 /// The unit of a loss as headline numbers declare it; losses of several runs have it that are not all of the same unit.
@@ -109,7 +109,7 @@ impl RunTerms {
         label.map_or(String::new(), |(_, label)| format!(", {label}"))
     }
 
-    /// The heading of the training loss, which is no headline number: "training loss (nats per answer)".
+    /// The heading of the training loss, which is not a headline number: "training loss (nats per answer)".
     pub fn training_loss(&self) -> String {
         format!("training loss ({})", self.unit(&common::LOSS))
     }

@@ -1,4 +1,4 @@
-//! Every number of a run over its steps, by group of variants: headline numbers, and scalars that are none.
+//! Every number of a run over its steps, by group of variants: headline numbers and all other scalars.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 

@@ -26,7 +26,7 @@ settings! {
         position: Position = Position::Rope => "Time", symbol("U");
         /// The public code (v keeps a residual), equations (4) and (8) of the paper (x does), both residuals, as some other codes have it, final_norm, the code's with one norm at the end, or normfree, equation (7) without any norm.
         form: Form = Form::Code => "Form";
-        /// Standard deviation of every weight before training. With norms it hardly matters; without any, sizes go with its fifth power in every layer, and vanish or explode.
+        /// Standard deviation of every weight before training. With norms it hardly matters; without any, sizes scale with its fifth power in every layer, and vanish or explode.
         init_std: f64 = 0.02 => "Initial weights", range(1e-4..=1.0), log;
         /// Share of y that each update sets to 0 at random, while training only; what is left grows to make up for it. The public code trains with 0.1; a corpus that is never seen twice needs none.
         dropout: f64 = 0.0 => "Dropout", range(0.0..=0.9);

@@ -66,7 +66,7 @@ settings! {
             => "Corpus", without(Self::file), without(Self::folder);
         /// A text file of your own, of any size: a book, code, a log. Leave it empty to use the generated corpus.
         file: TextFile = TextFile::default() => "Text file";
-        /// A folder of your own text files, each a domain. All give as much, mixed by documents of some hundred letters; files in folders inside it, and those whose names begin with a dot, are left alone.
+        /// A folder of your own text files, each a domain. All give as much, mixed by documents of a few hundred letters; files in folders inside it, and those whose names begin with a dot, are ignored.
         folder: TextFolder = TextFolder::default() => "Folder of domains";
         /// How many domains the text mixes; 1 is coherent. Acts on the corpus `domains` and on a folder, where the first files by name are used; the text is as long whatever the number.
         domains: usize = domains::MAX_DOMAINS => "Domains", range(1..=domains::MAX_DOMAINS);

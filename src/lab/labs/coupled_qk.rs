@@ -26,7 +26,7 @@ pub static LAB: Lab = Lab {
     knobs: CoupledQkSettings::schema,
     presets: presets! {
         "coupled_qk", "Live",
-        "Standard attention, an MLP on queries and both coupled integrators race on the same bytes of prose. Some minutes.";
+        "Standard attention, an MLP on queries and both coupled integrators race on the same bytes of prose. A few minutes.";
         "coupled_qk_seeds", "Three seeds",
         "The same race over three seeds, with grouped-query and differential attention: a verdict with an interval. About half an hour.";
         "coupled_qk_positions", "Learned or rotary",

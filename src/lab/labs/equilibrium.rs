@@ -49,7 +49,7 @@ pub static LAB: Lab = Lab {
          began.";
         "equilibrium_block", "A trained block",
         "A fast-slow model learns a text. Its block has a quasi-steady state, and nothing makes it a generator: how \
-         far it is from one, before training and after. Its own slow state drives one beside it. Some minutes.";
+         far it is from one, before training and after. Its own slow state drives one beside it. A few minutes.";
         "equilibrium_slow_manifold", "Slow manifold",
         "Van der Pol's oscillator: particles collapse on the slow manifold and jump where it folds. Move the \
          timescale ratio, the parameter and the start.";

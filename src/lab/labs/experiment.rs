@@ -99,7 +99,7 @@ impl<'a> Experiment<'a> {
 
 /// Schedules a probe with these arguments at step 0, every `every` steps and at the end; the setting `key` changes `every`.
 pub fn ask_every<A: Arguments>(args: &A, key: &SettingKey<u64>, every: u64) -> ProbeSchedule {
-    ProbeSchedule { probe: A::PROBE.to_owned(), every, every_key: key.name.to_owned(), args: args.to_args() }
+    ProbeSchedule { probe: A::PROBE.to_owned(), every, interval_key: key.name.to_owned(), args: args.to_args() }
 }
 
 /// Asks with these arguments at step 0 and at the end alone.
@@ -213,7 +213,7 @@ mod tests {
         config.set_text(&knobs, "probe.gate_every", "5").unwrap();
         let probes = Probes::read(&config).unwrap();
         let gate = probes.gate.ask(&CausalityArgs::default());
-        assert_eq!((gate.every, gate.every_key.as_str()), (5, "probe.gate_every"));
+        assert_eq!((gate.every, gate.interval_key.as_str()), (5, "probe.gate_every"));
         assert_eq!(probes.residual, Probes::default().residual);
     }
 

@@ -26,21 +26,21 @@ pub static LAB: Lab = Lab {
     knobs: FastSlowSettings::schema,
     presets: presets! {
         "fast_slow", "Live",
-        "Twins on generated prose, byte by byte: the gate drifts, coupled and frozen stay together. Some minutes.";
+        "Twins on generated prose, byte by byte: the gate drifts, coupled and frozen stay together. A few minutes.";
         "fast_slow_needed", "Needed",
-        "A fact is told once and asked for far beyond the fast path's reach: the gate must open. Some five minutes, the gate in the first.";
+        "A fact is told once and asked for far beyond the fast path's reach: the gate must open. About five minutes; the gate opens in the first.";
         "fast_slow_seeds", "Needed, three seeds",
         "The same over three seeds, so that the difference can be set against chance. About a quarter of an hour.";
         "fast_slow_story", "Needed, in words",
-        "The same question as readable stories: a name given in the first sentence, asked for in the last. Some minutes.";
+        "The same question as readable stories: a name given in the first sentence, asked for in the last. A few minutes.";
         "fast_slow_ladder", "Ladder of approaches",
         "One pass, three passes, Anderson, a residual penalty and a learned projector race on the needed task. Three seeds. About an hour.";
         "fast_slow_equilibrium", "Solved equilibria",
-        "One pass beside a fast state that is solved for: the paper's equation, and a backward Euler step. Some minutes.";
+        "One pass beside a fast state that is solved for: the paper's equation, and a backward Euler step. A few minutes.";
         "fast_slow_decay", "Learned decay",
         "The slow path's attention gives way to a state with a learned decay. How long does it learn to remember? Three seeds. About an hour.";
         "fast_slow_update_count", "Update counts",
-        "No pooling: two fast passes with the slow state held, then one slow update. Beside the pooled model. Some minutes.";
+        "No pooling: two fast passes with the slow state held, then one slow update. Beside the pooled model. A few minutes.";
         "fast_slow_paper", "Paper", "The paper's setting: learning rate 1e-4, 650 steps, with both dense baselines. About a quarter of an hour.";
         "fast_slow_long", "Ten million tokens",
         "Windows of 1,024 tokens, ten million of them, which the paper has not run. About an hour, with a text of your own.";

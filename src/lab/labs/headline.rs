@@ -132,7 +132,7 @@ fn without_sign_of_zero(text: String) -> String {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasuredNumber {
     pub value: f64,
-    /// The number of answers of which this is the share of right ones, where the measurement counts them.
+    /// The number of answers behind a share of correct ones, where the measurement counts them.
     pub answers: Option<u64>,
 }
 
@@ -189,7 +189,7 @@ impl Source {
         (self.channel() == channels::ACCURACY && !self.is_measured()).then_some(channels::ANSWERS)
     }
 
-    /// True if a run may have it only after somebody asked for it.
+    /// True if a run may have it only after it was asked for.
     pub fn is_asked_for(&self) -> bool {
         matches!(self, Self::Measured { any_origin: true, .. })
     }

@@ -1,6 +1,6 @@
 //! A lab's lesson as data: the page of text, and its steps, each with what it sets, what to expect and how it is
 //! checked. The text is Markdown; a step is a heading of the third rank, then a block of TOML between fences, then its
-//! words. What stands after a line `<!-- answer -->` is shown once the reader has guessed.
+//! words. The text after a line `<!-- answer -->` is shown once the reader has guessed.
 //!
 //! ```toml
 //! preset = "fast_slow_needed"     # replaces all settings but opened files with what fits them; without one they stay
@@ -283,8 +283,8 @@ impl LessonLink {
         Self { lab: lab.to_owned(), step, restrictions: Restrictions::default() }
     }
 
-    /// Reads a link; `None` if the text is none, an error in words if it is a broken one. Its lab and the names of its
-    /// restrictions are not looked up.
+    /// Reads a link; `None` if the text is not a link, an error in words if the link is broken. Its lab and the names
+    /// of its restrictions are not looked up.
     pub fn parse(text: &str) -> Option<Result<Self, String>> {
         let body = text.trim().strip_prefix(LINK)?;
         let written =

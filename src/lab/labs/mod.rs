@@ -35,7 +35,7 @@ macro_rules! keys {
     ($($group:ident.$name:ident),*) => { &[$(concat!(stringify!($group), ".", stringify!($name))),*] };
 }
 
-/// A list of panes, one tile per line: its row or `tall`, then its views, of which the first is in front.
+/// A list of panes, one tile per line: its row or `tall`, then its views, the first one in front.
 macro_rules! panes {
     ($(tall: $tall:literal $(, $beside:literal)*;)? $($row:literal: $front:literal $(, $tab:literal)*;)*
      $(more: $($more:literal),+;)?) => {
@@ -110,7 +110,7 @@ pub enum Place {
     Tile { row: usize },
     /// A tab of the same tile as the pane before it.
     Tab,
-    /// Not open, but in the list *More views*.
+    /// The view is not open, but listed under *More views*.
     More,
 }
 

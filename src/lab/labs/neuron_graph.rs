@@ -25,9 +25,9 @@ pub static LAB: Lab = Lab {
     knobs: NeuronGraphSettings::schema,
     presets: presets! {
         "neuron_graph", "From noise to communities",
-        "2,048 neurons learn prose, byte by byte; the graph of E D_x is cut at its 16,000 largest entries. Some minutes.";
+        "2,048 neurons learn prose, byte by byte; the graph of E D_x is cut at its 16,000 largest entries. A few minutes.";
         "neuron_graph_inhibitory", "The inhibitory side",
-        "The same model; edges are the 16,000 most negative entries instead. Some minutes.";
+        "The same model; edges are the 16,000 most negative entries instead. A few minutes.";
     },
     plan: |config| plan(config, &NeuronGraphSettings::read(config)?),
     drawing: draw,
@@ -68,7 +68,7 @@ settings! {
         to_head: usize = 0 => "To head", range(0..=64), live;
         /// Off, every edge counts as one, as in the paper's figures. On, an edge counts as much as its entry.
         weighted: bool = false => "Weights count", live;
-        /// How many searches for communities are made from different seeds, of which the best counts. The paper makes five.
+        /// How many searches for communities are made from different seeds; the best counts. The paper makes five.
         restarts: usize = 5 => "Searches", range(1..=100), live;
     }
 

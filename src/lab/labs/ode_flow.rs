@@ -3,7 +3,7 @@
 //! **Data flow of a steering run.** The corpus makes windows to order, and the number of a batch
 //! says which stage it belongs to ([`Steering`]): below `steer.language_steps` the language with every
 //! id a target, from there on prompts whose only targets are where the steering is asked for. The
-//! trainer knows nothing of it: it tells the model the number of each update
+//! trainer does not depend on it: it gives the model the number of each update
 //! ([`crate::models::Trainable::begin_step`]), and the model, which has the same number in its spec, learns
 //! the language with u = 0 and everything free in the first stage, and in the second holds all but its
 //! field still and turns what the batch asks into `-log P(class)`. Both are pure functions of the step,
@@ -101,7 +101,7 @@ impl OdeFlowSettings {
         let batch = self.train.batch;
         let why = format_args!(
             "`train.batch` = {batch} is less than {MIN_STEERED_BATCH}: rows of a batch are steered by +1, \u{2212}1 and 0 \
-             by turns; make it at least {MIN_STEERED_BATCH}"
+             in turn; make it at least {MIN_STEERED_BATCH}"
         );
         refuse_if(batch < MIN_STEERED_BATCH, TrainSettings::batch.name, why)?;
         let steering = Steering { language_batches: self.steer.language_steps, prompt };

@@ -1,7 +1,7 @@
 //! The restrictions that a link puts on the page that it opens, for teaching: controls that are shown but cannot be moved,
 //! controls that are not shown, and answers of the lesson that are hidden. In a link they are `lock=KEY,KEY`,
-//! `hide=KEY,KEY` and `answers=hidden`; in place of a setting's key a group of settings may stand, such as `train`, or
-//! `seed`, or `view_controls` for the controls that views have of their own.
+//! `hide=KEY,KEY` and `answers=hidden`; in place of a setting's key a group of settings may be given, such as `train`,
+//! or `seed`, or `view_controls` for the controls that views have of their own.
 
 use serde::{Deserialize, Serialize};
 

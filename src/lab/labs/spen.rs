@@ -31,7 +31,7 @@ pub static LAB: Lab = Lab {
     knobs: SpenSettings::schema,
     presets: presets! {
         "spen", "Live",
-        "Fixed traces, gated traces and attention race on the same bytes of prose; watch the traces read. Some minutes.";
+        "Fixed traces, gated traces and attention race on the same bytes of prose; watch the traces read. A few minutes.";
         "spen_staircase", "The staircase",
         "Five models, each with one mechanism more, a transformer of equal size, and one that is only larger, on prose, over three seeds. About 25 minutes.";
         "spen_repeat", "Repeat after me",
@@ -43,7 +43,7 @@ pub static LAB: Lab = Lab {
         "spen_predictors_prose", "Predictors on prose",
         "The same five predictors on prose, where three seeds can hardly tell them apart. About a quarter of an hour.";
         "spen_depth", "Time and depth",
-        "Twelve thin layers: a fixed residual stream, learned weights, attention over layers. What is left of layer 1? Some minutes.";
+        "Twelve thin layers: a fixed residual stream, learned weights, attention over layers. What is left of layer 1? A few minutes.";
         "spen_paper", "Paper", "The 130M model of the paper with its predictors, for a GPU and a text of your own.";
     },
     plan: |config| plan(config, &SpenSettings::read(config)?),

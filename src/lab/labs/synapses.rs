@@ -29,12 +29,12 @@ pub static LAB: Lab = Lab {
     knobs: SynapsesSettings::schema,
     presets: presets! {
         "synapses", "Parliament",
-        "Four languages, currencies and countries in frames that take any noun: does a synapse come to stand for one? Some minutes.";
+        "Four languages, currencies and countries in frames that take any noun: does a synapse come to stand for one? A few minutes.";
         "synapses_naive", "The trap",
-        "The same with frames that belong to one concept: every synapse seems to know it, random weights too. Some minutes.";
+        "The same with frames that belong to one concept: every synapse seems to know it, random weights too. A few minutes.";
         "synapses_surprise", "Surprise",
-        "Random words, new once and then known: fewer neurons fire for what is expected. Some minutes.";
-        "synapses_prose", "Prose", "The same model reads generated English prose. Some minutes.";
+        "Random words, new once and then known: fewer neurons fire for what is expected. A few minutes.";
+        "synapses_prose", "Prose", "The same model reads generated English prose. A few minutes.";
         "synapses_merging", "Merging",
         "A base learns one pair of languages, two copies of it another pair each; put side by side, does the one model know all three? About a quarter of an hour.";
         "synapses_no_bptt", "Without BPTT",

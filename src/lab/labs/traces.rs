@@ -80,7 +80,7 @@ settings! {
         hidden: usize = 128 => "Hidden units", range(8..=2048), symbol("H");
         /// Reads each unit of a trace with this many bits, as a real memory would. 0 reads the full 32-bit number.
         bits: u32 = 0 => "Bits a unit", range(0..=16), unit("bits");
-        /// Adds a reader that may look at the traces of every earlier position, not only the present one. It escapes the limit because it keeps the whole past.
+        /// Adds a reader that may look at the traces of every earlier position, not only the current one. It escapes the limit because it keeps the whole past.
         past: bool = true => "Reader of all past traces";
         /// Steps between two measurements on held-out text. 0 never measures by itself.
         every: u64 = 50 => "Measure every", range(0..=1_000_000), unit("steps"), live;

@@ -8,7 +8,7 @@
 //! **Time.** A folder of checkpoints is recorded as a run whose steps are theirs ([`crate::trainer::record_series`]): the plan is
 //! made for each file, its schedule is measured once at each, its weights are the run's snapshot of that step. From there
 //! on it is a run like any other: the scrubber, every question at any step, the layout of the graph, the curves of loss and
-//! modularity, `orrery render` and `orrery export` know nothing of where it comes from.
+//! modularity, `orrery render` and `orrery export` do not depend on where it comes from.
 
 mod headlines;
 pub mod settings;
@@ -91,7 +91,7 @@ fn probes(s: &TrainedBdhSettings) -> Vec<ProbeSchedule> {
 const N_TOKENS: usize = 11;
 const N_LAYERS: usize = 6;
 
-/// The gallery's drawing of a trained BDH: a text read through layers, each of which is surer of what comes next, up to
+/// The gallery's drawing of a trained BDH: a text read through layers, each surer of what comes next, up to
 /// the pointer's place.
 fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let [width, height] = canvas.size;

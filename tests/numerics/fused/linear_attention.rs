@@ -198,7 +198,7 @@ fn without_gradients_the_values_are_the_same() -> Result<()> {
     Ok(())
 }
 
-/// The sizes need several blocks of neurons, of which the last is shorter, and several blocks of scores.
+/// The sizes need several blocks of neurons, the last one shorter, and several blocks of scores.
 #[test]
 fn reading_in_blocks_gives_the_bits_of_the_form_that_saves() -> Result<()> {
     let vars = inputs((1, 150, 6, 2, 300))?;

@@ -66,19 +66,19 @@ impl Toy {
     /// Makes one step of both variants and writes its events.
     fn advance(&mut self, writer: &mut Writer) {
         self.step += 1;
-        let mut tell = |e: Event| writer.event(&e).unwrap();
+        let mut emit = |e: Event| writer.event(&e).unwrap();
         if self.step == 10 {
             self.scale = 0.5;
-            tell(Event::Changed { step: 9, key: "coupling_scale".to_owned(), value: Value::Float(0.5) });
+            emit(Event::Changed { step: 9, key: "coupling_scale".to_owned(), value: Value::Float(0.5) });
         }
         let mut draws = ChaCha8Rng::seed_from_u64(7 ^ self.step);
         for i in 0..2 {
             self.weights[i] = self.weights[i] * 0.99 + draws.random::<f32>() * self.scale as f32;
-            tell(step(self.step, i, &[("loss/train", f64::from(self.weights[i]).sqrt())]));
+            emit(step(self.step, i, &[("loss/train", f64::from(self.weights[i]).sqrt())]));
         }
         if self.step.is_multiple_of(3) {
             let weights = self.weights.map(f64::from);
-            tell(sample(self.step, Residual::CHANNEL, None, super::folder::residual(&weights)));
+            emit(sample(self.step, Residual::CHANNEL, None, super::folder::residual(&weights)));
         }
         if self.step.is_multiple_of(EVERY) {
             writer.checkpoint(self.checkpoint()).unwrap();
@@ -189,17 +189,17 @@ fn answers_about_steps_that_training_does_not_make_again_stay() {
     let before = lines("samples.jsonl");
 
     // each answer is the first of its channel, so it is written at once
-    let tell = |writer: &mut Writer, event: &Event| writer.event(event).unwrap();
+    let emit = |writer: &mut Writer, event: &Event| writer.event(event).unwrap();
     let (mut toy, mut writer) = resume(&folder);
     assert_eq!(writer.set_aside(), None);
-    tell(&mut writer, &answer(EVERY, 1));
+    emit(&mut writer, &answer(EVERY, 1));
     drop(writer);
     let (_, mut writer) = resume(&folder);
     train(&mut toy, &mut writer, EVERY + 3);
-    tell(&mut writer, &answer(EVERY + 3, 2));
+    emit(&mut writer, &answer(EVERY + 3, 2));
     drop(writer);
     let (_, mut writer) = resume(&folder);
-    tell(&mut writer, &answer(3, 3));
+    emit(&mut writer, &answer(3, 3));
     let words = writer.set_aside().unwrap();
     drop(writer);
 
@@ -217,7 +217,7 @@ fn answers_about_steps_that_training_does_not_make_again_stay() {
 }
 
 #[test]
-fn a_change_of_a_setting_that_is_not_made_again_is_said() {
+fn a_changed_setting_that_is_not_repeated_is_reported() {
     let out = scratch_folder();
     let (mut toy, mut writer) = begin(out.path());
     train(&mut toy, &mut writer, EVERY);

@@ -209,7 +209,7 @@ fn damaged_lines_are_named_and_passed_over() {
 }
 
 #[test]
-fn a_file_of_rubbish_is_told_of_in_few_words() {
+fn a_file_of_rubbish_is_reported_briefly() {
     let out = tempfile::tempdir().unwrap();
     let folder = write(out.path(), &short_run());
     fs::write(folder.join("events.jsonl"), "{\"step\":1,\"unheard_of\":{}}\nrubbish\n".repeat(1000)).unwrap();
@@ -219,7 +219,7 @@ fn a_file_of_rubbish_is_told_of_in_few_words() {
 }
 
 #[test]
-fn a_lost_file_is_told_of_and_the_rest_is_shown() {
+fn a_lost_file_is_reported_and_the_rest_is_shown() {
     let out = tempfile::tempdir().unwrap();
     let folder = write(out.path(), &short_run());
     let whole = without_notices(read(&folder));

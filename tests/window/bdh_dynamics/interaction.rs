@@ -37,12 +37,12 @@ fn run(sampled: bool) -> Mirror {
     })));
     mirror.apply(Event::State(RunState::Paused));
     if sampled {
-        tell(&mut mirror, 0, None, false);
+        emit(&mut mirror, 0, None, false);
     }
     mirror
 }
 
-fn tell(mirror: &mut Mirror, step: u64, request: Option<u64>, turns: bool) {
+fn emit(mirror: &mut Mirror, step: u64, request: Option<u64>, turns: bool) {
     for payload in [recorded::weights(step, 24, turns).into_payload(), recorded::checks(24, turns).into_payload()] {
         mirror.apply(Event::Sample(Sample { step, request, ..of_text(payload) }));
     }
@@ -57,7 +57,7 @@ fn tile(view: &str, mirror: Mirror) -> Harness<'static, Tile> {
     Tile { config, knobs: knobs(), ..Tile::new(view, mirror) }.shown(sized(420.0, 640.0))
 }
 
-/// Draws so many frames, and exports the table of the last alone.
+/// Draws this many frames, and exports the table of the last alone.
 fn wait(harness: &mut Harness<'_, Tile>, frames: usize) {
     harness.state_mut().writes = false;
     harness.run_steps(frames - 1);
@@ -175,7 +175,7 @@ fn new_weights_keep_the_place_and_changed_settings_are_asked_for_once() {
     assert!(harness.state().commands.is_empty(), "what the schedule brought is enough");
     assert!(harness.state().subtitle.contains("nothing learned"), "{}", harness.state().subtitle);
     let before = (table_state(&harness), harness.state().csv.clone());
-    tell(&mut harness.state_mut().mirror, 50, None, false);
+    emit(&mut harness.state_mut().mirror, 50, None, false);
     harness.state_mut().mirror.step = 50;
     harness.step();
     let after = table_state(&harness);
@@ -196,7 +196,7 @@ fn new_weights_keep_the_place_and_changed_settings_are_asked_for_once() {
         ("bdh_dynamics", Some(&Value::Text("rotation".into())))
     );
     let unanswered = harness.state().csv.clone();
-    tell(&mut harness.state_mut().mirror, 50, Some(asked[0].request), true);
+    emit(&mut harness.state_mut().mirror, 50, Some(asked[0].request), true);
     harness.step();
     assert_ne!(harness.state().csv, unanswered, "the answer is shown");
 }
@@ -215,7 +215,7 @@ fn the_checks_hold_and_can_fail() {
     harness.get_by_label_contains("local rules = equations (6): holds up to rounding, 0.025 of its bound");
     assert!(harness.state().subtitle.starts_with("all 5 hold up to rounding"), "{}", harness.state().subtitle);
     assert!(harness.query_by_label_contains("fails").is_none());
-    tell(&mut harness.state_mut().mirror, 9, None, true);
+    emit(&mut harness.state_mut().mirror, 9, None, true);
     harness.state_mut().mirror.step = 9;
     harness.step();
     harness.step();
@@ -238,7 +238,7 @@ fn a_trained_graph_is_chosen_and_runs_by_its_own_synapses() {
     info.variants.push(graph);
     mirror.apply(Event::Started(Arc::new(info)));
     mirror.apply(Event::State(RunState::Paused));
-    tell(&mut mirror, 0, None, false);
+    emit(&mut mirror, 0, None, false);
     mirror.apply(Event::Sample(Sample { variant: 1, ..of_text(recorded::graph_weights(0, 24).into_payload()) }));
     let mut harness = tile("bdh_rules", mirror);
     let product = harness.state().csv.clone();

@@ -74,7 +74,7 @@ const REFERENCES: [Reference; 10] = [
 /// The recorded run with measurements of every channel, presented as a run of the lab's preset of the same name.
 fn run(lab: &str) -> Mirror {
     let mut mirror = recorded::twins();
-    recorded::others::tell(&mut mirror);
+    recorded::others::emit(&mut mirror);
     let config = labs::find(lab).unwrap().config(Some(lab)).unwrap();
     mirror.info = Some(Arc::new(RunInfo { lab: lab.to_owned(), config, ..recorded::twins_info() }));
     mirror

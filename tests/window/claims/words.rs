@@ -4,10 +4,10 @@ use eframe::egui::{Key, Rect, accesskit::Role, vec2};
 use egui_kittest::kittest::Queryable;
 use orrery::experiments::claims::ledger::Ledger;
 
-use super::{Desk, desk, desk_of};
+use super::{TestWindow, desk, desk_of};
 use crate::clipping::faults_of;
 
-fn rows(d: &Desk) -> Vec<Rect> {
+fn rows(d: &TestWindow) -> Vec<Rect> {
     d.harness.query_all_by_role(Role::ListItem).map(|node| node.rect()).collect()
 }
 

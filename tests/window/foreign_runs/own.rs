@@ -16,7 +16,7 @@ use orrery::{
 };
 use serde_json::json;
 
-use super::{Desk, ask};
+use super::{TestWindow, ask};
 use crate::{
     foreign_run::ForeignRun,
     left_runs::{STEPS, interrupted},
@@ -35,18 +35,18 @@ fn training(out: &Path, allow: &[&str]) -> (ForeignRun, File) {
     (run, lock)
 }
 
-fn has_button(desk: &Desk, name: &str) -> bool {
+fn has_button(desk: &TestWindow, name: &str) -> bool {
     desk.harness.query_by_role_and_label(Role::Button, name).is_some()
 }
 
-pub(super) fn can_click(desk: &Desk, name: &str) -> bool {
+pub(super) fn can_click(desk: &TestWindow, name: &str) -> bool {
     let button = desk.harness.query_by_role_and_label(Role::Button, name);
     button.is_some_and(|button| !button.accesskit_node().is_disabled())
 }
 
 /// Opens a window that follows the run, with the view of questions open.
-fn desk(out: &Path, run: &ForeignRun) -> Desk {
-    let mut desk = Desk::new(out);
+fn desk(out: &Path, run: &ForeignRun) -> TestWindow {
+    let mut desk = TestWindow::new(out);
     desk.drop_folder(&run.folder);
     desk.until("the run is followed", |d| d.newest() == STEPS && has_button(d, "Ask the run"));
     desk.until("its state is known", |d| ["followed", "paused"].contains(&d.state()));

@@ -9,7 +9,7 @@ use orrery::{
 };
 use serde_json::{Value, json};
 
-use super::{Desk, mirror, shown};
+use super::{TestWindow, mirror, shown};
 use crate::{
     adapter::offscreen,
     foreign_run::ForeignRun,
@@ -91,7 +91,7 @@ fn every_view_shows_what_a_program_sends() {
         for theme in [Theme::dark(), Theme::light()] {
             let figure = Figure::new(view, &mirror, &info.config, &[], &theme);
             let is_empty = figure.empty_message().unwrap().is_some();
-            assert_eq!(is_empty, view == foreign::QUESTIONS, "{view}: a form to fill in is no picture");
+            assert_eq!(is_empty, view == foreign::QUESTIONS, "{view}: a form to fill in is not a picture");
         }
     }
 }
@@ -159,7 +159,7 @@ fn a_page_opens_a_view_for_every_channel_that_a_program_sends() {
     let mut views: Vec<&str> = foreign::LAB.panes.iter().map(|pane| pane.view).collect();
     views.retain(|view| *view == foreign::LOGGED || OPENED_BY_HAND.iter().all(|(opened, _)| opened != view));
     views.iter().flat_map(|view| channels_of(view)).for_each(|channel| write(&run, &twins, channel));
-    let mut desk = Desk::new(here.path());
+    let mut desk = TestWindow::new(here.path());
     desk.drop_folder(&run.folder);
     desk.until("all views are open", |d| d.views().len() == views.len());
     views.sort_unstable();

@@ -27,14 +27,14 @@ fn read(name: &str) -> Vec<Sample> {
 }
 
 /// Appends the answers about the graph of neurons at a step.
-pub fn tell_graph(events: &mut Vec<Event>, step: u64) {
+pub fn emit_graph(events: &mut Vec<Event>, step: u64) {
     static ANSWERS: OnceLock<Vec<Sample>> = OnceLock::new();
     let of_step = ANSWERS.get_or_init(|| read("graph")).iter().filter(|s| s.step == step);
     of_step.for_each(|sample| events.push(Event::Sample(sample.clone())));
 }
 
 /// Appends the answers about a text, once for each of these steps.
-pub fn tell_reading(events: &mut Vec<Event>, steps: &[u64]) {
+pub fn emit_reading(events: &mut Vec<Event>, steps: &[u64]) {
     static ANSWERS: OnceLock<Vec<Sample>> = OnceLock::new();
     for sample in ANSWERS.get_or_init(|| read("reading")) {
         for &step in steps {

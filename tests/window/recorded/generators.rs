@@ -19,7 +19,7 @@ const STATES: usize = 12;
 const STEPS: usize = 100;
 
 /// Appends the measurements of the first variant at these steps.
-pub fn tell(events: &mut Vec<Event>, steps: &[u64]) {
+pub fn emit(events: &mut Vec<Event>, steps: &[u64]) {
     for &step in steps {
         measured(events, step, "12 states, y = (0.00, 0.00)", state(step), "");
         measured(events, step, "12 states, y = (0.00, 0.00), 100 steps of 0.50 of the bound", flow(), "");

@@ -209,7 +209,7 @@ fn scalars(events: &mut Vec<Event>, variant: usize, seed: u64, coupled: bool) {
 
 fn samples(events: &mut Vec<Event>, variants: usize) {
     for step in SAMPLED {
-        answers::tell_graph(events, step);
+        answers::emit_graph(events, step);
         measured(events, step, "held-out window 3", staircase(step), SENTENCE);
         for variant in 0..variants {
             let maps = bare_sample(attention(step, variant).into_payload());
@@ -235,12 +235,12 @@ fn samples(events: &mut Vec<Event>, variants: usize) {
     measured(events, STEPS, "five words, computed", flow::nfe_sweep(21), "");
     measured(events, STEPS, "made up", flow::claims(true), "");
     measured(events, STEPS, "n = 64, seed 7", theory(), "");
-    answers::tell_reading(events, &SAMPLED);
+    answers::emit_reading(events, &SAMPLED);
     SAMPLED.iter().for_each(|step| measured(events, *step, concepts::TESTED, concepts::effect(), ""));
-    roles::tell(events, &SAMPLED);
-    trace_blocks::tell(events, &SAMPLED);
-    streaming::tell(events, &SAMPLED);
-    generators::tell(events, &SAMPLED);
+    roles::emit(events, &SAMPLED);
+    trace_blocks::emit(events, &SAMPLED);
+    streaming::emit(events, &SAMPLED);
+    generators::emit(events, &SAMPLED);
     for step in (0..=STEPS).step_by(50) {
         for (variant, half) in [(0, 240.0), (1, 420.0)] {
             let payload = pairs::at(step, half).into_payload();

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{SENTENCE, STEPS, attention, measured, sample};
 
-pub fn tell(mirror: &mut Mirror) {
+pub fn emit(mirror: &mut Mirror) {
     let progress = json!({ "done": 2, "total": 3 });
     let correlation = json!({ "rho": 0.31, "null_mean": 0.01, "null_sd": 0.05, "p": 0.002 });
     let (counts, line) = (json!([2, 4, 8]), json!([0.2, 0.5, 0.9]));

@@ -16,7 +16,7 @@ const ROLES: [&str; 7] = ["det_agent", "adj_agent", "noun_agent", "verb", "det_p
 const SWEEPS: usize = 3;
 
 /// Appends the measurements at these steps: features of the first variant, tags of the second.
-pub fn tell(events: &mut Vec<Event>, steps: &[u64]) {
+pub fn emit(events: &mut Vec<Event>, steps: &[u64]) {
     for &step in steps {
         let learned = step as f64 / super::STEPS as f64;
         let features = [RoleFeatures::Activation, RoleFeatures::Traces, RoleFeatures::Both];

@@ -13,7 +13,7 @@ use super::{Noise, measured};
 const NAMES: [&str; 4] = ["own text (mixture)", "code", "sums", "tunes"];
 
 /// Appends the measurements of the first variant at these steps.
-pub fn tell(events: &mut Vec<Event>, steps: &[u64]) {
+pub fn emit(events: &mut Vec<Event>, steps: &[u64]) {
     for &step in steps {
         measured(events, step, "8 streams of 4000 tokens a text", warm_up(step), "");
         measured(events, step, "8 streams of 1000 tokens a text", fast_weights(step), "");

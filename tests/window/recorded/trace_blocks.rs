@@ -16,7 +16,7 @@ const CHANNELS: usize = 24;
 const COEFFICIENTS: [f64; 3] = [0.5, 0.1, 0.02];
 
 /// Appends the measurements of the first two variants at these steps.
-pub fn tell(events: &mut Vec<Event>, steps: &[u64]) {
+pub fn emit(events: &mut Vec<Event>, steps: &[u64]) {
     for &step in steps {
         for variant in 0..2 {
             let learned = step as f64 / super::STEPS as f64;

@@ -17,7 +17,7 @@ use crate::{
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Asks the program that trains a run, by the run's folder or address, or the weights that it keeps, and prints or draws the
-/// answer; false for what is no run of another program.
+/// answer; false for what is not a run of another program.
 ///
 /// # Errors
 /// If the question is wrong, which is said before another machine is connected to, and those of [`AskedProgram::ask`]; if
@@ -98,7 +98,7 @@ impl<'a> TypedQuestion<'a> {
         Ok(Self { name, question, matrices, typed })
     }
 
-    /// Prints or draws the answer, for which was waited since `begun`.
+    /// Prints or draws the answer. The wait for it started at `begun`.
     fn answer(&self, program: &AskedProgram<'_>, begun: Instant) -> Result<(), Failure> {
         let Self { name, question, matrices, typed } = self;
         let AskedProgram { folder, info, .. } = *program;

@@ -125,8 +125,8 @@ pub fn write(result: &ClaimResult, folder: &Path) -> Result<PathBuf, Failure> {
 /// Writes the results of a folder that have another verdict now, or are other ones in the ledger `changed`.
 ///
 /// # Errors
-/// If a result names another claim than its file does, which could be any path, or its numbers are not those that were made:
-/// each verdict of its paper counts them. See [`write()`].
+/// If a result names a claim other than that of its file, which could be any path, or its numbers are not those that
+/// were made: each verdict of its paper counts them. See [`write()`].
 pub fn write_changed(ledger: &Ledger, changed: &Ledger, folder: &Path) -> Result<(), Failure> {
     let problem = |(id, result): (&String, &ClaimResult)| match result.claim == *id {
         true => Some(format!("{id}: {}", result.digest_problem()?)),

@@ -33,7 +33,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     output::check_folder(&results, &[])?;
     let commit = commit(source.folder());
     if commit.is_none() {
-        notice!("results will name no commit: git knows none of {}", source.folder().display());
+        notice!("results will name no commit: git finds none for {}", source.folder().display());
     }
     let mut failed = vec![];
     for (claim, rule) in &claims {
@@ -106,7 +106,7 @@ fn make_runs(claim: &Claim, rule: &Rule, args: &RunArgs, commit: Option<&str>) -
     Ok(Some(ClaimResult { terms: claim.term_hashes(), ..result }.with_digest()))
 }
 
-/// The seeds of a rule's runs: so many, from the first on, which is the preset's unless one is given.
+/// The seeds of a rule's runs: this many, from the first on, which is the preset's unless one is given.
 pub(super) fn seeds_of(rule: &Rule, first: Option<u64>, count: u64) -> Result<Vec<u64>, String> {
     let first = first.map_or_else(|| rule.first_run().map(|config| config.seed), Ok)?;
     Ok((first..first.saturating_add(count)).collect())

@@ -118,7 +118,8 @@ impl Numbers {
         spread_legend(numbers.map(|number| (number.headline, &number.summary)))
     }
 
-    /// With all digits, for a program. Beside a number that some line has of several seeds stands its standard deviation.
+    /// With all digits, for a program. A number that some line has of several seeds is followed by its standard
+    /// deviation.
     pub fn csv(&self) -> String {
         let is_of_seeds = |number: &ComparedNumber| number.summary.sd.is_some();
         let has_spread = |i: usize| self.lines.iter().filter_map(|line| line.numbers[i].as_ref()).any(is_of_seeds);

@@ -40,7 +40,7 @@ pub(super) enum FollowOutcome {
 
 /// The conditions under which a window follows a run.
 pub(super) struct FollowOptions<'a> {
-    /// Disconnected when the window shows it no more.
+    /// Disconnected when the window no longer shows it.
     pub commands: &'a Receiver<Command>,
     /// True when the window closes.
     pub ends: &'a dyn Fn() -> bool,
@@ -106,7 +106,7 @@ struct FollowedFolder<'a> {
     /// When the folder of those weights last changed.
     weights_changed: Option<SystemTime>,
     /// The problem that was reported last.
-    trouble: String,
+    problem: String,
     sent: Option<FollowedState>,
 }
 
@@ -137,7 +137,7 @@ impl<'a> FollowedFolder<'a> {
             open: vec![],
             computing: vec![],
             weights_changed: None,
-            trouble: String::new(),
+            problem: String::new(),
             sent: None,
         })
     }
@@ -176,7 +176,7 @@ impl<'a> FollowedFolder<'a> {
         }
     }
 
-    /// Sends the steps of which the program keeps weights, if they have changed.
+    /// Sends the steps whose weights the program keeps, if they have changed.
     fn send_weights(&mut self) {
         let changed = fs::metadata(self.folder.join("snapshots")).and_then(|m| m.modified()).ok();
         if changed != self.weights_changed {
@@ -217,7 +217,7 @@ impl<'a> FollowedFolder<'a> {
     }
 
     fn poll(&mut self) {
-        let trouble = match self.reader.poll() {
+        let problem = match self.reader.poll() {
             Ok(FolderStatus::Same) => {
                 self.deliver_new_events();
                 String::new()
@@ -228,10 +228,10 @@ impl<'a> FollowedFolder<'a> {
             Ok(FolderStatus::Replaced) => return self.reopen(),
             Err(e) => format!("{e}; it is tried again"),
         };
-        if trouble != self.trouble && !trouble.is_empty() {
-            self.notice(Level::Warning, trouble.clone());
+        if problem != self.problem && !problem.is_empty() {
+            self.notice(Level::Warning, problem.clone());
         }
-        self.trouble = trouble;
+        self.problem = problem;
     }
 
     /// Reads the folder again from the beginning: it holds another run or other variants, or the same run was cut.

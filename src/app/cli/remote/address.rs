@@ -28,7 +28,7 @@ impl Address {
         };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@".contains(c);
         if host.is_empty() || host.starts_with(['-', '@']) || host.contains("@-") || !host.chars().all(is_plain) {
-            return wrong("has no host that ssh could take");
+            return wrong("has no host that ssh accepts");
         }
         if path.is_empty() {
             return wrong("has no path");

@@ -17,7 +17,7 @@ withdraw() {
   if inside ask; then rm -f -- "$id.json" ".$id.json"; fi
 }
 
-# Something of this name that is no file.
+# Something of this name that is not a file.
 is_no_file() {
   [ -L "$1" ] || { [ -e "$1" ] && [ ! -f "$1" ]; }
 }

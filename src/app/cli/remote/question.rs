@@ -48,7 +48,7 @@ enum AnswerFrame {
 /// no longer read.
 pub struct RemoteQuestion {
     ssh: Arc<Ssh>,
-    /// The failure because of which no answer will come.
+    /// The failure that prevents an answer.
     failure: Arc<Mutex<Option<Failure>>>,
 }
 
@@ -125,7 +125,9 @@ fn read(mut frames: Frames, there: &Address, question: &ComposedQuestion, ssh: &
             }
             AnswerFrame::NoFile { name } => {
                 let name = short_line(&name);
-                Failure::usage(format!("`{name}` of {there} is a link, or no file: no link of a folder is followed"))
+                Failure::usage(format!(
+                    "`{name}` of {there} is a link, or not a file: links in a folder are not followed"
+                ))
             }
             AnswerFrame::TooLong { name, bytes } => {
                 let (name, bytes, most) = (short_line(&name), size(bytes), size(MAX_ANSWER));

@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ssh_that_is_over_is_not_started() {
+    fn an_ended_connection_starts_no_ssh() {
         let ssh = Ssh::default();
         ssh.end();
         // there is no such program, which would be an error

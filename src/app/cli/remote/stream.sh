@@ -1,7 +1,7 @@
 # Writes a run folder, and what is appended to it, to standard output: by `orrery stream`, and where there is no Orrery as
 # that does:
 #     sh -s -- FOLDER METRICS SAMPLES EVENTS < stream.sh
-# Of each log so many bytes are there at the other end, and how they end, in hexadecimal digits: BYTES:END.
+# Of each log this many bytes are there at the other end, and how they end, in hexadecimal digits: BYTES:END.
 # It needs sh, wc, head, tail, od, tr, cksum and sleep, and polls, since network file systems announce no changes.
 CDPATH='' cd -- "$1" >/dev/null || exit 66
 shift
@@ -14,23 +14,23 @@ metrics=${1%%:*} metrics_end=${1#*:} samples=${2%%:*} samples_end=${2#*:} events
 run='' config='' round=3
 most=262144
 
-# The bytes of a file; nothing of what is no file or a link.
+# The bytes of a file; nothing if it is a link or not a file.
 size() {
   if [ -f "$1" ] && [ ! -L "$1" ]; then echo $(($(wc -c <"$1"))); fi
 }
 
-# So many bytes after so many bytes of a file, whatever happens to it meanwhile.
+# A number of bytes of a file after an offset, whatever happens to it meanwhile.
 bytes() {
   { tail -c "+$(($2 + 1))" "$1" | head -c "$3"; head -c "$3" /dev/zero; } | head -c "$3"
 }
 
-# The last bytes, at most 32, of the first so many bytes of a file.
+# The last bytes, at most 32, of a file's first bytes up to a length.
 end_of() {
   length=$(($2 < 32 ? $2 : 32))
   if [ "$length" -gt 0 ]; then bytes "$1" $(($2 - length)) "$length" | od -An -v -tx1 | tr -d ' \n'; fi
 }
 
-whole() { # FILE MOST SUM: sends it if it has another sum than that, which is left in `sum`
+whole() { # FILE MOST SUM: sends it if it has a sum other than that, which is left in `sum`
   sum=$3
   length=$(size "$1")
   if [ -n "$length" ] && [ "$length" -le "$2" ]; then

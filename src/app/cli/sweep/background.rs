@@ -25,12 +25,12 @@ struct SweepChild {
 #[derive(Default)]
 pub struct Background {
     children: Mutex<HashMap<PathBuf, SweepChild>>,
-    /// The program to run in place of this one.
+    /// The program to run in place of the current executable.
     program: Option<PathBuf>,
 }
 
 impl Background {
-    /// Runs this program, where the one that asks is another.
+    /// Runs `program` in place of the current executable.
     pub fn with_program(program: PathBuf) -> Self {
         Self { program: Some(program), ..Self::default() }
     }
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(failure(), "the disk is full");
     }
 
-    /// Whoever stops the runs knows why their process ended.
+    /// The user who stops the runs sees why their process ended.
     #[cfg(unix)]
     #[test]
     fn a_stop_that_was_asked_for_is_no_failure() {

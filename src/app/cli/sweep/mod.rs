@@ -133,7 +133,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     }
     ensure!(
         begun == 0 || args.missing,
-        "{shown} holds runs already: --missing makes the {} that are not finished, --table shows what there is",
+        "{shown} holds runs already: --missing makes the {} that are not finished, --table shows the results so far",
         waiting.len()
     );
     notice!("{shown}: {} runs, {} to make", states.len(), waiting.len());

@@ -130,7 +130,7 @@ impl FrameShapes {
     }
 }
 
-/// The rectangle outside of which a shape leaves no mark, points.
+/// The rectangle that contains all marks of a shape, points.
 fn bounds(clipped: &ClippedShape, pixels_per_point: f32) -> Rect {
     let ClippedShape { clip_rect, shape, transform_after_tessellation } = clipped;
     // a corner of a line reaches beyond half its width, by less than half as much again

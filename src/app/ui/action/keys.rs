@@ -84,7 +84,7 @@ pub static KEYS: &[KeyBinding] = &[
     command(Key::O, Action::Open(OpenAction::Sheet), "Ctrl O", "Open a text, config, tokenizer, graph or run folder"),
 ];
 
-/// The keys in groups that do the same, which stand next to one another in [`KEYS`]; the usual one is the first.
+/// The keys in groups that do the same, which are adjacent in [`KEYS`]; the usual one is the first.
 pub fn key_groups() -> impl Iterator<Item = &'static [KeyBinding]> {
     KEYS.chunk_by(|a, b| a.action == b.action)
 }

@@ -37,14 +37,14 @@ pub(super) fn dispatch(app: &mut App, action: impl Into<Action>, ctx: &Context) 
 
 impl App {
     /// True if the action must wait until the user has agreed that the lab's training ends; then a sheet asks, and the
-    /// caller leaves the action in [`App::waiting`]. `doing` continues from "to": "begin the preset Needed".
-    pub(in crate::ui) fn must_wait(&mut self, lab: &str, doing: &str) -> bool {
+    /// caller leaves the action in [`App::waiting`]. `action` continues from "to": "begin the preset Needed".
+    pub(in crate::ui) fn must_wait(&mut self, lab: &str, action: &str) -> bool {
         let is_training = |page: &&Page| page.run.as_ref().is_some_and(Run::is_running);
         let training = self.pages.get(lab).filter(is_training);
         let Some(page) = training.filter(|_| !self.has_stop_consent) else { return false };
-        let (step, total, doing) = (page.newest(), page.total(), doing.to_owned());
+        let (step, total, action) = (page.newest(), page.total(), action.to_owned());
         let (id, lab) = (page.lab.id, page.lab.title);
-        self.overlay = Some(Overlay::StopFirst(StopSheet { id, lab, step, total, doing }));
+        self.overlay = Some(Overlay::StopFirst(StopSheet { id, lab, step, total, action }));
         true
     }
 

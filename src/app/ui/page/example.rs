@@ -24,7 +24,7 @@ pub fn show(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> bool {
     true
 }
 
-/// Shows the example of the lab in place of the present run, as a step back does. Settings and what is pinned stay.
+/// Shows the example of the lab in place of the current run, as a step back does. Settings and what is pinned stay.
 pub fn show_again(page: &mut Page, host: &mut dyn Host, ctx: &Context) {
     let Some(handle) = host.example(page.lab.id) else { return };
     let mut mirror = Mirror::default();
@@ -35,7 +35,7 @@ pub fn show_again(page: &mut Page, host: &mut dyn Host, ctx: &Context) {
     (page.launched, page.is_detached, page.problem) = (None, false, None);
 }
 
-/// True if a control names another file than the preset does.
+/// True if a control names a file other than the preset's.
 fn names_file(page: &Page) -> bool {
     let files = page.knobs.iter().filter(|knob| matches!(knob.range, Range::File(_)));
     files.map(|knob| knob.key).any(|key| page.config.get(key) != page.preset.get(key))

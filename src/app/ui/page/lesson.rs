@@ -1,7 +1,7 @@
 //! Following a step of the lesson: it changes the page's settings, its selection, its view and its step, and puts back what
 //! of these it does not name, except for the settings of a step without a preset. A step whose
-//! settings are not those of the present run begins a new, paused one; it changes none of a run that has begun. What would
-//! show the answer to a step's question at once is set when the reader has guessed, or has run the lab.
+//! settings are not those of the current run begins a new, paused one; it changes none of a run that has begun. What
+//! would show the answer to a step's question at once is set when the reader has guessed, or has run the lab.
 
 use super::{
     controls::by_label,
@@ -102,7 +102,7 @@ fn settings_of_step(page: &Page, i: usize) -> Result<Config, ConfigError> {
 }
 
 /// The label of a locked setting that has another value than a step of the lesson needs: no run that the reader can
-/// begin is then the step's. How a run is made and for how long is no part of what a step is about.
+/// begin is then the step's. How and for how long a run is made does not matter to a step.
 pub fn locked_setting(page: &Page, i: usize) -> Option<&'static str> {
     let restrictions = restrictions_at(page, i);
     let step = page.lesson.lesson.steps.get(i).filter(|_| !restrictions.locked.is_empty())?;
@@ -133,8 +133,8 @@ fn selection_of_step(page: &Page, does: &StepActions) -> Selection {
     selection
 }
 
-/// True if a step begins another run than the present one, which may be the example of the lab. A step that sets nothing
-/// looks at the run that is there.
+/// True if a step begins a run other than the current one, which may be the example of the lab. A step that sets
+/// nothing looks at the run that is there.
 pub fn step_begins_run(page: &Page, i: usize) -> bool {
     let sets = |does: &StepActions| does.preset.is_some() || !does.set.is_empty();
     if page.lesson.lesson.steps.get(i).is_some_and(|step| !sets(&step.does)) {
@@ -192,7 +192,7 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
         Some(at) => scrub_to(page, at),
         None => follow(page),
     }
-    // A control that the step changes is shown where it stands.
+    // A control that the step changes is shown in its place.
     page.scroll_to = does
         .controls
         .first()

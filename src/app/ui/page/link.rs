@@ -1,4 +1,4 @@
-//! Writes the present page as a link, and selects what a link selects.
+//! Writes the current page as a link, and selects what a link selects.
 
 use super::prelude::*;
 use crate::experiments::permalink::{LinkSelection, Permalink};

@@ -1,4 +1,4 @@
-//! Playing a run: the shown step goes through what was recorded, at a speed by which the whole takes so many seconds.
+//! Playing a run: the shown step goes through what was recorded, at a speed by which the whole takes this many seconds.
 //! It asks for frames only while it plays, and only in the lab that is open.
 
 use super::{prelude::*, training::why_ended};
@@ -62,7 +62,7 @@ pub fn play_or_pause(page: &mut Page, now: f64) -> Result<(), String> {
     let newest = page.newest();
     if newest == 0 {
         let hint = if page.run.as_ref().is_some_and(Run::is_running) { "" } else { "; Space runs the lab" };
-        return Err(format!("Nothing is recorded yet that could be played{hint}."));
+        return Err(format!("Nothing has been recorded yet that could be played{hint}."));
     }
     let from = page.scrub.filter(|step| *step < newest).unwrap_or(0);
     page.scrub = Some(from);
@@ -70,7 +70,7 @@ pub fn play_or_pause(page: &mut Page, now: f64) -> Result<(), String> {
     Ok(())
 }
 
-/// Shows the step after the shown one, and plays no more.
+/// Shows the step after the shown one, and stops playing.
 pub fn show_next(page: &mut Page) -> Result<(), String> {
     page.play.stop();
     let newest = page.newest();

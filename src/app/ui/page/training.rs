@@ -49,7 +49,7 @@ fn own_or_replayed(page: &Page) -> Option<&Run> {
     page.run.as_ref().filter(|run| !run.is_example())
 }
 
-/// True if the run button begins another run than the present one.
+/// True if the run button begins a run other than the current one.
 fn begins_run(page: &Page) -> bool {
     let is_changed = || !page.pending().is_empty() && page.run.as_ref().is_some_and(Run::is_untouched);
     own_or_replayed(page).is_none() || is_changed()
@@ -58,7 +58,7 @@ fn begins_run(page: &Page) -> bool {
 /// The reason why nothing runs on the page of a graph file.
 pub const NOTHING_TRAINS: &str = "this is a graph from a file: nothing trains here";
 
-/// The reason why the present run makes no further step; `None` if it can make one, or if there is no run.
+/// The reason why the current run makes no further step; `None` if it can make one, or if there is no run.
 pub fn why_ended(page: &Page) -> Option<&'static str> {
     let run = own_or_replayed(page).filter(|run| run.has_ended())?;
     Some(match (&run.mirror.state, &run.origin) {
@@ -126,7 +126,7 @@ pub fn train(page: &mut Page, command: Command, host: &mut dyn Host, ctx: &Conte
     }
 }
 
-/// Writes a checkpoint of the present step, or says why there is none to write.
+/// Writes a checkpoint of the current step, or says why there is none to write.
 pub fn checkpoint(page: &Page) -> Result<(), String> {
     match &page.run {
         None => Err("there is no run yet that could be saved; Space begins one".into()),
@@ -142,7 +142,7 @@ fn why_unsaved(run: &Run) -> Option<String> {
         RunOrigin::Example => None,
         RunOrigin::Folder(_) if mirror.is_followed() => Some(TRAINED_BY_ANOTHER.into()),
         RunOrigin::Folder(_) => Some("this is a replay: nothing was trained here, so its record stays as it is".into()),
-        RunOrigin::Own if run.is_untouched() => Some("no step is made yet, so there is nothing to save".into()),
+        RunOrigin::Own if run.is_untouched() => Some("no step has been made yet, so there is nothing to save".into()),
         RunOrigin::Own if !run.is_running() && mirror.is_checkpointed() => {
             Some(format!("the checkpoint of step {} is written already", grouped(mirror.step)))
         }
@@ -275,7 +275,9 @@ mod tests {
         }
         let followed = RunState::Followed(FollowedState::Running);
         assert_eq!(saved(replay(), vec![step(), state(&followed)]), Err(TRAINED_BY_ANOTHER.into()));
-        assert!(saved(RunOrigin::Own, vec![state(&RunState::Paused)]).unwrap_err().contains("no step is made yet"));
+        assert!(
+            saved(RunOrigin::Own, vec![state(&RunState::Paused)]).unwrap_err().contains("no step has been made yet")
+        );
         assert_eq!(saved(RunOrigin::Own, vec![step(), state(&RunState::Paused)]), Ok(true));
         let written = vec![step(), Event::Checkpoint { step: 9 }, state(&RunState::Finished)];
         assert!(saved(RunOrigin::Own, written).unwrap_err().contains("of step 9 is written already"));

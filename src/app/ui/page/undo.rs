@@ -105,8 +105,8 @@ pub(super) fn note_config(page: &mut Page, before: Config, what: &str, name: Str
     page.history.forget_last_if(|was| was.changes_only_settings() && was.config.as_ref() == Some(config));
 }
 
-/// A step of the lesson that is about to be followed: all that it changes is one step, with the settings of which
-/// [`note_everything`] is told by the same name.
+/// A step of the lesson that is about to be followed: all that it changes is one undo step, together with the settings
+/// that [`note_everything`] notes under the same name.
 pub(super) fn note_lesson(page: &mut Page, name: &str, replaces_all: bool) {
     let was = Snapshot {
         config: replaces_all.then(|| page.config.clone()),
@@ -254,7 +254,7 @@ pub fn is_on_page(page: &Page, run: &ShownRun) -> bool {
 fn consequence(page: &Page, before: &Config) -> &'static str {
     match &page.wanted {
         Some(run) if is_on_page(page, run) => return ". The run on the page stays.",
-        Some(ShownRun::Recorded(_)) => return ". The run of before is opened again.",
+        Some(ShownRun::Recorded(_)) => return ". The previous run is opened again.",
         Some(ShownRun::Example) => return ". The recorded example is shown again.",
         Some(ShownRun::New) => return ". A new run of these settings is ready.",
         None => {}
@@ -278,7 +278,7 @@ fn consequence(page: &Page, before: &Config) -> &'static str {
     }
 }
 
-/// Remembers the present page as the state that was last compared.
+/// Remembers the current page as the state that was last compared.
 pub(super) fn remember(page: &mut Page) {
     page.seen.page = Some((page.tiling.tree.clone(), page.selection.clone()));
 }

@@ -1,4 +1,4 @@
-//! A strip above the tiles for important messages: a run that failed, settings of which no run can be made, an earlier
+//! A strip above the tiles for important messages: a run that failed, settings that cannot make a run, an earlier
 //! run that was cut off. It takes room instead of covering anything.
 
 use super::icon::{Icon, icon_button};
@@ -8,7 +8,7 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: O
     let failure = page.mirror().and_then(failure);
     let error = shell.theme.error;
     if let Some(words) = &page.problem {
-        let strip = Strip { title: "No run can be made of these settings", words, colour: error, close_action: None };
+        let strip = Strip { title: "No run can be made with these settings", words, colour: error, close_action: None };
         strip_ui(ui, shell, strip, |ui, shell| {
             if let Some(step) = undo::last_settings_step(page) {
                 let undo = ui.button("Undo the change").on_hover_text(format!("Undo: {step}"));

@@ -11,7 +11,7 @@ pub struct StopSheet {
     pub step: u64,
     pub total: u64,
     /// Continues from "to": "open the replay".
-    pub doing: String,
+    pub action: String,
 }
 
 impl StopSheet {
@@ -20,7 +20,7 @@ impl StopSheet {
         let (step, total) = (number::grouped(self.step), number::grouped(self.total));
         let words = format!(
             "{} is at step {step} of {total}. To {}, that training has to stop. Its record stays in its folder; opened from there, the run can be viewed and continued.",
-            self.lab, self.doing
+            self.lab, self.action
         );
         quiet_ui(ui, shell.theme, words);
         ui.add_space(8.0);

@@ -176,7 +176,7 @@ fn past_ui(ui: &mut Ui, shell: &mut Shell<'_>, past: &mut PastRuns) {
     ui.add_space(16.0);
     note_ui(ui, shell.theme, "Past runs");
     if past.runs.is_empty() {
-        let words = "None yet. Every run that trains is kept in a folder of its own and stands here to be replayed.";
+        let words = "None yet. Every run that trains is kept in a folder of its own and is listed here to be replayed.";
         quiet_ui(ui, shell.theme, words);
         return;
     }

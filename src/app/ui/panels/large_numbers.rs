@@ -46,7 +46,7 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let shown = numbers
         .iter()
         .filter_map(|number| Some((number.number.view, figure(number, mirror, focus, step, shell.theme)?)));
-    // the number of the lab's question keeps its place before somebody asks for it
+    // the number of the lab's question keeps its place before it is asked for
     let question = page.lab.large_numbers().next().filter(|(first, headline)| {
         headline.source.is_asked_for() && numbers.first().is_some_and(|number| number.number.key != first.key)
     });

@@ -30,7 +30,7 @@ pub fn lesson_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     }
 }
 
-/// The present step alone, for presenter mode.
+/// The current step alone, for presenter mode.
 pub fn presented_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let Some((i, step)) = page.lesson.current.zip(page.lesson.step().cloned()) else { return };
     ScrollArea::vertical().id_salt(("presented", i)).auto_shrink([false, false]).show(ui, |ui| {

@@ -100,7 +100,7 @@ fn filter_ui(ui: &mut Ui, theme: &Theme, filter: &mut String, example: &str, tip
     ui.add(field).labelled_by(label.id).on_hover_text(tip).changed()
 }
 
-/// A text field of this width with a name for screen readers, and a hint that stands in it while it is empty.
+/// A text field of this width with a name for screen readers, and a hint that is shown while it is empty.
 fn text_field_ui(ui: &mut Ui, text: &mut String, name: &str, hint: Option<RichText>, width: f32) -> Response {
     let field = TextEdit::singleline(text).desired_width(width);
     let field = if let Some(hint) = hint { field.hint_text(hint) } else { field };
@@ -128,7 +128,7 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrup
         borderless(panel, ground(shell.theme, Margin::ZERO))
             .show(ui, |ui| in_place_ui(ui, |ui| controls::controls_ui(ui, shell, page)));
     }
-    // a talk that follows the lesson shows its present step, and nothing else beside the tiles
+    // a talk that follows the lesson shows its current step, and nothing else beside the tiles
     let is_presenting = shell.session.is_presenting;
     let has_step = shell.session.is_lesson_open() && page.lesson.step().is_some();
     let has_right_panel = if is_presenting { has_step } else { has_inspector };
@@ -250,7 +250,7 @@ fn toggle<T: Ord>(set: &mut BTreeSet<T>, item: T) {
     }
 }
 
-/// Shortens a text to this many characters, the last of which is then an ellipsis.
+/// Shortens a text to this many characters, with an ellipsis as the last one.
 fn cut(text: &str, chars: usize) -> String {
     match text.chars().count() > chars {
         true => format!("{}\u{2026}", text.chars().take(chars.saturating_sub(1)).collect::<String>()),
@@ -263,7 +263,7 @@ fn quiet_ui(ui: &mut Ui, theme: &Theme, words: impl Into<String>) -> Response {
     ui.label(RichText::new(words).color(theme.secondary))
 }
 
-/// The title of a section, below what stands before it.
+/// The title of a section, with a gap above it.
 fn section_ui(ui: &mut Ui, theme: &Theme, title: impl Into<String>) {
     ui.add_space(8.0);
     note_ui(ui, theme, title);

@@ -28,7 +28,7 @@ struct PaletteEntry {
     words: String,
     key: &'static str,
     action: Action,
-    /// It opens another lab than the one in front.
+    /// It opens a lab other than the one in front.
     leads_away: bool,
 }
 
@@ -252,7 +252,7 @@ fn matching_entries(all: Vec<PaletteEntry>, typed: &str) -> Vec<PaletteEntry> {
 }
 
 /// The score of a letter that directly follows the previous match.
-const IN_A_ROW: i32 = 6;
+const CONSECUTIVE_SCORE: i32 = 6;
 
 /// How well `text` matches the typed letters (all must come, in order); `None` if it does not.
 /// Letters at the beginnings of words and letters in a row count most.
@@ -273,7 +273,8 @@ fn score_of_parts<'a>(text: &[char], parts: impl Iterator<Item = &'a [char]>) ->
         let found = (at..text.len())
             .filter(|i| text[*i..].starts_with(part))
             .max_by_key(|i| (letter_score(text, *i, last), std::cmp::Reverse(*i)))?;
-        total += letter_score(text, found, last) + IN_A_ROW * (part.len() as i32 - 1) - (found - at) as i32 / 8;
+        total +=
+            letter_score(text, found, last) + CONSECUTIVE_SCORE * (part.len() as i32 - 1) - (found - at) as i32 / 8;
         at = found + part.len();
     }
     Some(total)
@@ -281,7 +282,7 @@ fn score_of_parts<'a>(text: &[char], parts: impl Iterator<Item = &'a [char]>) ->
 
 fn letter_score(text: &[char], i: usize, last: Option<usize>) -> i32 {
     if last.is_some_and(|l| l + 1 == i) {
-        IN_A_ROW
+        CONSECUTIVE_SCORE
     } else if i == 0 || text.get(i - 1).is_some_and(|c| !c.is_alphanumeric()) {
         4
     } else {

@@ -325,7 +325,7 @@ fn empty_message(page: &RunsPage) -> Option<&'static str> {
     Some(match (page.has_arrived, page.rows.is_empty()) {
         (false, _) => "Looking for runs…",
         (true, true) if page.is_reading => "Reading runs…",
-        (true, true) => "None yet. Every run that trains is kept in a folder of its own and stands here.",
+        (true, true) => "None yet. Every run that trains is kept in a folder of its own and is listed here.",
         (true, false) if page.chips.has_choice() => "No run matches: change the filter above, or switch a chip off.",
         (true, false) => "No run matches: change the filter above, or clear it.",
     })

@@ -160,7 +160,7 @@ pub fn sweep_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     menu_ui(ui, shell, page);
 }
 
-/// How often a sweep is read again whose runs nobody is known to make, seconds.
+/// Seconds between two readings of a sweep whose runs no known process makes.
 const UNMADE_REREAD_SECONDS: f64 = 10.0;
 
 /// Until every run has finished, their records are read repeatedly, more rarely while nobody is known to make them.

@@ -121,7 +121,7 @@ struct TilesBehavior<'a> {
     /// The tiles whose next drawing is saved.
     to_export: Vec<(TileId, ExportFormat)>,
     asked: &'a mut HashMap<TileId, Vec<Key>>,
-    /// The reason why a tile shows the answer to another question than that of its controls.
+    /// The reason why a tile shows the answer to a question other than that of its controls.
     notes: &'a mut HashMap<TileId, String>,
 }
 
@@ -288,7 +288,7 @@ impl TilesBehavior<'_> {
     }
 }
 
-/// The opacity of a view that shows the answer to another question than its controls do.
+/// The opacity of a view that shows the answer to a question other than that of its controls.
 const OUTDATED_OPACITY: f32 = 0.55;
 /// A view is laid out in at least this much room; a smaller tile is scrolled.
 const MIN_TILE: Vec2 = vec2(300.0, 200.0);

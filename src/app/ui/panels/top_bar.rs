@@ -36,7 +36,7 @@ const WITH_PRESET: f32 = 440.0;
 const BOX_WIDTH: f32 = 168.0;
 const PRESET_WIDTH: f32 = BOX_WIDTH + 64.0;
 const SEED_WIDTH: f32 = 112.0;
-/// What a bar without room for the seed takes off the box of the preset, points.
+/// The width that the preset's box gives up in a bar without room for the seed, points.
 const NARROWER: f32 = 64.0;
 
 fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: Option<&'static str>, width: f32) {
@@ -149,7 +149,7 @@ fn preset_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, width: f32) {
     response.response.labelled_by(label.id).on_hover_text(format!("{about} Choosing a preset begins a new run."));
 }
 
-/// The preset of the run that is shown, where it is another than the one that is set.
+/// The preset of the run that is shown, where it differs from the one that is set.
 fn running(page: &Page) -> Option<&'static str> {
     let run = &page.mirror()?.info.as_ref()?.config;
     let of = |id: &str| page.lab.preset(id).or(page.lab.presets.first());

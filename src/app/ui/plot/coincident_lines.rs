@@ -1,4 +1,4 @@
-//! Lines that coincide: where one covers another, their colours alternate along the line. It knows positions alone.
+//! Lines that coincide: where one covers another, their colours alternate along the line. It works on positions alone.
 
 use eframe::egui::Rect;
 

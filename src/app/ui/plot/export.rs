@@ -1,4 +1,4 @@
-//! A chart as SVG and as CSV: what is shown, no more.
+//! A chart as SVG and as CSV: exactly what is shown.
 
 use eframe::egui::{Color32, Pos2, Rect, vec2};
 

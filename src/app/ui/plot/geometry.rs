@@ -66,7 +66,7 @@ pub struct Area {
     pub colour: Color32,
 }
 
-/// A line's name and where it stands (left middle).
+/// A line's name and its position (left middle).
 #[derive(Debug, Clone)]
 pub struct LineName {
     pub line: usize,

@@ -282,7 +282,7 @@ mod tests {
         place_avoiding(&chart, &mut layout, vec![[0.0, share], [1.0, share]], &measure);
         let (moved, guess) = (layout.labels[0].rect, [pos2(plot.left(), at.y), pos2(plot.right(), at.y)]);
         assert!(!is_on(moved, guess), "{moved:?} is on the guess {guess:?}");
-        assert!(layout.traces.iter().all(|trace| trace.line.is_some()), "the guess is no line of the run");
+        assert!(layout.traces.iter().all(|trace| trace.line.is_some()), "the guess is not a line of the run");
     }
 
     /// The second line is nearer to the right edge than its label is wide.

@@ -67,8 +67,8 @@ impl Layout {
             layout
         };
         // names take at most a quarter of the height
-        let most_names = |height: f32| (height * 0.25).max(1.5 * ROW_HEIGHT);
-        let mut layout = framed(size, 0.0, most_names(size[1]));
+        let max_names = |height: f32| (height * 0.25).max(1.5 * ROW_HEIGHT);
+        let mut layout = framed(size, 0.0, max_names(size[1]));
         if layout.plot.height() < least.y {
             let more = size[0] - 4.0 - measure(LONGEST_MORE_LABEL, false);
             let lower = [3.5, 2.5, 1.5, 0.5].into_iter().map(|rows| framed(size, 0.0, rows * ROW_HEIGHT));
@@ -325,7 +325,7 @@ impl Layout {
     fn push_clipped(&mut self, trace: PlottedLine, points: &[[f64; 2]]) {
         let window = self.window();
         let single: Vec<[f64; 2]> = if trace.stems {
-            // The foot of a stem is that of the chart: its top may be above the visible range.
+            // Stems start at the bottom of the chart; a top above the visible range is cut there.
             let top = |p: &[f64; 2]| [p[0], p[1].min(window.y[1]).max(window.y[0])];
             points.iter().map(top).filter(|p| window.contains(*p)).collect()
         } else {

@@ -84,7 +84,7 @@ impl Chart<'_> {
     }
 
     /// A control after the label of the y axis, visible while the pointer is over the chart, and while the axis is
-    /// held. A click holds the present range, on every chart of the tile with the same axis one range for all.
+    /// held. A click holds the current range, on every chart of the tile with the same axis one range for all.
     pub(super) fn fix_ui(&self, ui: &mut Ui, canvas: &Canvas<'_>, sheet: Rect, state: &mut ChartState) {
         let range = canvas.layout.y.map(|place| canvas.layout.y_scale.value(place));
         let shared = SharedRange::new(ui, &self.y.label);

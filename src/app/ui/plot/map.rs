@@ -139,7 +139,7 @@ const BOTTOM_MARGIN: f32 = 20.0;
 const TOP_MARGIN: f32 = 18.0;
 /// Height of a title of two lines.
 const HIGH_HEAD: f32 = 34.0;
-/// Narrower than this, a title may have two lines, points.
+/// The width in points below which a title may take two lines.
 pub const NARROW: f32 = 120.0;
 /// The side of the sign in the legend, points.
 const SIGN_SIZE: f32 = 10.0;

@@ -132,7 +132,7 @@ impl Chart<'_> {
         }
     }
 
-    /// The strips of ticks: a click turns linear into logarithmic and back.
+    /// Makes the strips of ticks clickable: a click switches between a linear and a logarithmic axis.
     fn axes_ui(&self, ui: &mut Ui, canvas: &Canvas<'_>, area: Rect, rect: Rect, state: &mut ChartState) {
         let strips = [
             ("x", Rect::from_min_max(pos2(area.left(), area.bottom()), rect.max), canvas.layout.x_scale),

@@ -26,7 +26,7 @@ pub(super) fn x_limits(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [
     chart.lines.iter().for_each(|line| line.for_each_data(&mut each));
     let is_drawn = chart.lines.iter().any(|line| !line.data.is_empty());
     if chart.x.counts_steps && is_drawn && ends.0 == ends.1 && scale == Scale::Linear {
-        return [ends.0 - 0.5, ends.0 + 0.5]; // one step alone stands in the middle
+        return [ends.0 - 0.5, ends.0 + 0.5]; // a single step is in the middle
     }
     if (ends.0, ends.1) == (0.0, 0.0) && scale == Scale::Linear {
         return [0.0, 1.0]; // before a first step there is none

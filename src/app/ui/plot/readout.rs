@@ -81,7 +81,7 @@ impl Canvas<'_> {
         format!("{} {}", self.chart.x.label, x_label(x))
     }
 
-    /// The name of a line's values, and where its value is from another place than the head names.
+    /// The name of a line's values, and where its value is from a place other than the head names.
     fn row_label(&self, line: &Line<'_>, other_x: Option<f64>) -> String {
         let place = other_x.map_or(String::new(), |x| format!(", {}", self.place_label(x)));
         format!("{}{place}", line.values_label())

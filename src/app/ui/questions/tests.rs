@@ -173,7 +173,7 @@ fn the_schedule_of_a_run_is_that_of_its_lab_and_its_live_changes() {
     let (mut q, mut mirror) = (Questions::default(), Mirror::begun(info));
     q.follow_run(&mirror);
     assert_eq!(q.next_scheduled("causality", &mirror), (probe.every > 0).then_some(0));
-    mirror.apply(Event::Changed { step: 0, key: probe.every_key, value: Value::Int(40) });
+    mirror.apply(Event::Changed { step: 0, key: probe.interval_key, value: Value::Int(40) });
     mirror.report(0, 70, &[]);
     assert_eq!(q.next_scheduled("causality", &mirror), Some(80));
     assert_eq!(q.next_scheduled("settling", &mirror), None, "another lab asks that");

@@ -61,7 +61,7 @@ impl AxisSpan {
         self.has_words.then(|| 1.0 / self.marks.len().max(1) as f32)
     }
 
-    /// A value's share of the way; NaN where it has no place.
+    /// The position of a value as a fraction of the axis; NaN if the scale cannot show it.
     pub fn share(&self, value: f64) -> f32 {
         ((self.scale.position(value) - self.from) / (self.to - self.from)) as f32
     }

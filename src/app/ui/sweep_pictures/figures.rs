@@ -111,7 +111,7 @@ pub fn mean_line_label(view: &SweepView<'_>, axis: usize) -> &'static str {
 /// The recorded steps of the shown number: "at step 400", "at steps 350 to 400".
 pub fn step_label(view: &SweepView<'_>) -> String {
     let steps = view.values().and_then(|values_at_step| values_at_step.steps);
-    steps.map_or_else(|| "at no step yet".to_owned(), |steps| format!("at {}", steps_label(steps)))
+    steps.map_or_else(|| "before the first value".to_owned(), |steps| format!("at {}", steps_label(steps)))
 }
 
 /// For example "step 400", "steps 350 to 400".

@@ -230,7 +230,7 @@ impl PanelView for Causality {
             return "change one token, watch every logit".to_owned();
         };
         let gate = format!("s tanh(\u{3b3}) = {}", value_label(causality.effective_gate));
-        // what was changed stands first, since a tile cuts the end
+        // what was changed comes first, since a tile cuts the end
         let Some(edit) = causality.edit_label(&causality.sample.tokens) else {
             return causality.subtitle(cx, &format!("{gate} \u{b7} "));
         };
@@ -247,7 +247,7 @@ mod tests {
     use crate::telemetry::{Event, VariantInfo};
 
     #[test]
-    fn a_measured_leak_is_said() {
+    fn a_measured_leak_is_reported() {
         let with = |own: f64, wrong: f64| {
             let mut mirror = Mirror::default();
             let causality = measurements::Causality {

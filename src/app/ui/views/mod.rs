@@ -79,7 +79,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Loss of each other variant minus the loss of the first one, on the same batches. Below zero it is better than \
      the first; where its band holds 0, no difference is known.";
     "accuracy", "Accuracy", panels::<accuracy::Accuracy>,
-    "Share of the asked positions that each variant answers rightly, over training. The dotted line is what guessing \
+    "Share of the asked positions that each variant answers correctly, over training. The dotted line is what guessing \
      reaches.";
     "generator", "Generator", panels::<equilibrium::GeneratorView>,
     "Rates between states as a matrix and as a graph, and the stationary distribution that they lead to; where states \
@@ -178,7 +178,7 @@ pub static VIEWS: &[ViewEntry] = views! {
      how much each unit's error counts, and the feedback weights; traces grow under the sentence. Units that change \
      between sweeps were moved by what is above, beside or remembered.";
     "role_accuracy", "Roles", boxed::<grammar_roles::RoleAccuracyView>,
-    "How often the role of a word is named rightly, from the present activation, from traces and from both, with 95% \
+    "How often the role of a word is named correctly, from the current activation, from traces and from both, with 95% \
      intervals: with the words that were learned, and with words that were never seen. A treebank's are those \
      outside its vocabulary. A cross is a supervised tagger.";
     "mechanisms", "Mechanisms", panels::<mechanisms::Mechanisms>,
@@ -290,7 +290,7 @@ pub static VIEWS: &[ViewEntry] = views! {
      every text has kept what both knew.";
     "graph_threshold", "Threshold", panels::<connectivity::Threshold>,
     "How the entries of G are spread, on a logarithmic axis; what lies beyond the line \u{3b2} makes the edges of \
-     the graph. Where the solid curve leaves its mirror image, the weights are no noise. Beneath, a sign for each pair of \
+     the graph. Where the solid curve leaves its mirror image, the weights are not noise. Beneath, a sign for each pair of \
      heads: + more large positive entries than random products have, \u{2212} more negative ones, \u{b1} both, \u{b7} \
      neither.\n\
      Drag the line to set \u{3b2}.";

@@ -19,8 +19,8 @@ use crate::{
 const HINT_DELAY: f64 = 10.0;
 /// The reasons that may keep the program from an answer: another one, and a run of Orrery's own.
 const WAIT_REASONS: [&str; 2] = [
-    ", and it has not answered: it looks once a step, so that its steps are long or it runs no more",
-    ", and it has not answered: it does so once the thing is done, so that its steps are long or it runs no more",
+    ", and it has not answered: it looks for questions once a step, so its steps are long or it no longer runs",
+    ", and it has not answered: it answers once the action is done, so its steps are long or it no longer runs",
 ];
 /// The questions that a run of Orrery itself may allow.
 const OWN_QUESTIONS: [&str; 3] = [asks::PAUSE, asks::SAVE, asks::SCALE_LR];
@@ -500,7 +500,7 @@ mod tests {
         assert_eq!((texts("text"), texts("count")), (Some(Value::Text("the ferry".into())), Some(Value::Int(3))));
         assert_eq!((texts("rate"), args.len()), (Some(Value::Text("nan".into())), 3));
         for (typed, part) in [("layer 7", "layer 7"), ("layer=7; x", "x"), ("text=a; b", "b")] {
-            let mistake = pairs(typed).expect_err("a part is no pair");
+            let mistake = pairs(typed).expect_err("a part is not a pair");
             assert!(mistake.starts_with(&format!("`{part}` has no `=`")), "{mistake}");
         }
         assert!(pairs("=1").is_err_and(|mistake| mistake.contains("has no key")));

@@ -1,4 +1,4 @@
-//! A button and boxes that open a list of which one is chosen.
+//! A button and boxes that open a list to choose from.
 
 use eframe::egui::{
     ComboBox, Id, PopupCloseBehavior, Response, TextStyle, TextWrapMode, Ui, WidgetInfo,
@@ -38,7 +38,7 @@ pub fn divider_ui(ui: &mut Ui, next: &str) {
 }
 
 /// A button that opens a place for several controls, which stays open until a click outside. In a menu it opens a menu of
-/// that menu: egui has one popup open at a time, so that any other would close the menu in which its button stands.
+/// that menu: egui has one popup open at a time, so that any other would close the menu that contains its button.
 pub fn controls_menu(ui: &mut Ui, words: impl Into<String>, add: impl FnOnce(&mut Ui)) -> Response {
     let words: String = words.into();
     let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside).style(theme::popup_style);

@@ -203,7 +203,7 @@ fn text_format(theme: &Theme, style: SpanStyle, size: f32, colour: Color32) -> T
 }
 
 /// A sentence about a setting or a number, with its code (in backticks) and the names in it (`*Gate*`) as on a page. All else
-/// is as it stands: such sentences are no Markdown.
+/// is as it stands: such sentences are not Markdown.
 pub fn sentence_job(theme: &Theme, text: &str, size: f32, colour: Color32) -> LayoutJob {
     let mut job = LayoutJob::default();
     for span in spans(text) {

@@ -1,5 +1,5 @@
 //! Parts that several views or panels are built of: bars, token strips, a playhead, and how numbers and long words are
-//! written. They know the theme and the charts; no view, panel, run or lab.
+//! written. They depend on the theme and the charts, not on a view, panel, run or lab.
 
 pub mod bars;
 pub mod choice_menu;

@@ -37,7 +37,7 @@ pub fn truncated_ui(ui: &mut Ui, words: impl Into<String>, colour: Color32) -> R
     ui.add(Label::new(small_text(words, colour)).truncate())
 }
 
-/// Small text in as many lines as it needs. Where it has no room, `short` stands in its place, with the text as its
+/// Small text in as many lines as it needs. Where it has no room, `short` takes its place, with the text as its
 /// tooltip. `hint` is a tooltip in either case.
 pub fn caption_ui(ui: &mut Ui, theme: &Theme, words: &str, has_room: bool, short: &str, hint: &str) {
     let text = small_text(if has_room { words } else { short }, theme.secondary);

@@ -52,7 +52,7 @@ pub fn written_strip_ui(
     let apart = are_words(tokens);
     for token in tokens {
         let wide = match token.chars().count() {
-            0 => narrow_token(advance),
+            0 => narrow_token_width(advance),
             // these are wider than the others
             _ if token.contains(is_east_asian) => text_width(ui.painter(), &visible_text(token), font.clone()),
             n => advance * n as f32,
@@ -97,7 +97,7 @@ pub fn written_strip_ui(
 }
 
 /// The width of a token that shows nothing, a byte inside a character whose first byte shows it.
-pub fn narrow_token(advance: f32) -> f32 {
+pub fn narrow_token_width(advance: f32) -> f32 {
     0.3 * advance
 }
 

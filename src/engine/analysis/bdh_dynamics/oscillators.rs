@@ -132,7 +132,7 @@ impl Oscillators {
         restoring_force(&self.sigma, &self.x)
     }
 
-    /// Returns the energy of the present state by its parts.
+    /// Returns the energy of the current state by its parts.
     pub fn energy(&self) -> Energy {
         let half = |v: &[f64]| 0.5 * v.iter().map(|x| x * x).sum::<f64>();
         Energy { pulses: half(&self.x) + half(&self.y), tension: half(&self.sigma), motion: half(&self.momentum) }

@@ -1,5 +1,5 @@
 //! BDH as local rules: the "equations of reasoning", arXiv 2509.26507, table 1 (b), four rounds a layer on
-//! a graph of neurons (X, Y, A) and synapses (sigma). Nothing here knows a matrix of the whole.
+//! a graph of neurons (X, Y, A) and synapses (sigma). Nothing here uses a matrix of the whole.
 //!
 //! Where the paper leaves a choice, equation (6) decides:
 //! - sigma fades in round 4l before it is used, which is where equation (6) has U: between two tokens. So the
@@ -393,7 +393,7 @@ fn changed<N: Number>(before: &[N], after: &[N]) -> Vec<usize> {
 /// rule for their state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainedSynapses {
-    /// G_s `(n, n)`, row the y side, at least 0; 0 is no synapse.
+    /// G_s `(n, n)`, row the y side, at least 0; 0 is not a synapse.
     pub weights: Dense<f64>,
     /// The share of neuron i's synapses that a token leaves, `(n)`.
     pub retention: Vec<f64>,

@@ -130,7 +130,7 @@ pub enum LongTermBehaviour {
     Cycle { period: f64, amplitude: f64 },
     /// The trajectory leaves the shown plane.
     Leaves,
-    /// Neither rest nor a whole cycle in the time that is watched.
+    /// The trajectory neither rests nor completes a cycle in the time that is watched.
     Undecided,
 }
 

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_matrix_is_read_and_what_is_none_is_told() {
+    fn a_matrix_is_read_and_anything_else_is_refused() {
         let a = read_matrix("# rates\n-1, 2\n1; -2\n\n", MatrixKind::Rates).unwrap();
         assert_eq!((a.rate(0, 1), a.rate(1, 0)), (1.0, 2.0));
         let chain = read_matrix("0.5\t0.5\n0.25 0.75", MatrixKind::Transitions).unwrap();

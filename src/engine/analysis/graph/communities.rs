@@ -25,7 +25,7 @@ pub struct Communities {
 pub struct Search {
     /// The seed of the random choices.
     pub seed: u64,
-    /// Independent runs, of which the best is kept.
+    /// The number of independent runs; the best is kept.
     pub restarts: usize,
     /// Rounds of one run at most; a run ends early when a round gains nothing.
     pub rounds: usize,

@@ -64,7 +64,7 @@ impl Graph {
         self.arcs.node_count()
     }
 
-    /// Arcs, of which an undirected edge has two.
+    /// The number of arcs; an undirected edge has two.
     pub fn arcs(&self) -> usize {
         self.arcs.edge_count()
     }

@@ -170,7 +170,7 @@ pub fn compare_with_lognormal(sample: &[u32], law: &PowerLaw) -> Option<Lognorma
     };
     let mean = tail.iter().map(|(k, c)| c * f64::from(*k).ln()).sum::<f64>() / n;
     let square = tail.iter().map(|(k, c)| c * (f64::from(*k).ln() - mean).powi(2)).sum::<f64>() / n;
-    let [mu, log_sigma] = simplex(likelihood, [mean, square.sqrt().max(0.05).ln()]);
+    let [mu, log_sigma] = nelder_mead(likelihood, [mean, square.sqrt().max(0.05).ln()]);
     let sigma = log_sigma.exp();
     let whole = zeta(law.alpha, f64::from(law.k_min)).ln();
     let ratio = |k: u32| -law.alpha * f64::from(k).ln() - whole - log_p(k, mu, sigma);
@@ -181,7 +181,7 @@ pub fn compare_with_lognormal(sample: &[u32], law: &PowerLaw) -> Option<Lognorma
 }
 
 /// Maximises f over two parameters by the simplex method of Nelder and Mead.
-fn simplex(f: impl Fn([f64; 2]) -> f64, start: [f64; 2]) -> [f64; 2] {
+fn nelder_mead(f: impl Fn([f64; 2]) -> f64, start: [f64; 2]) -> [f64; 2] {
     let at = |p: [f64; 2]| (p, f(p));
     let mut points = [at(start), at([start[0] + 0.5, start[1]]), at([start[0], start[1] + 0.5])];
     for _ in 0..400 {

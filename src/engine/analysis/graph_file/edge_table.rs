@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use csv::{QuoteStyle, WriterBuilder};
 
 use super::{
-    AttributeValue, Edges, FileNode, GraphFile, GraphFileError, LONGEST_NAME, Nodes, PendingEdge, add_value,
-    check_count, number, short, value,
+    AttributeValue, Edges, FileNode, GraphFile, GraphFileError, MAX_NAME, Nodes, PendingEdge, add_value, check_count,
+    number, short, value,
 };
 use crate::config::counted;
 
@@ -165,7 +165,8 @@ fn edge(fields: &[Field], columns: &[Column], line: usize) -> Result<(PendingEdg
     }
     let (Some(from), Some(to)) = (from, to) else {
         let found = short(&fields.iter().map(|f| f.text.as_str()).collect::<Vec<_>>().join(" "));
-        let message = format!("`{found}` names no two nodes; write source, target and perhaps weight on each line");
+        let message =
+            format!("`{found}` does not name two nodes; write source, target and perhaps weight on each line");
         return Err(GraphFileError::new(line, message));
     };
     Ok((PendingEdge { ends: [from, to], weight, values, line }, directed))
@@ -176,7 +177,7 @@ fn header(fields: &[Field], line: usize) -> Result<Option<Vec<Column>>, GraphFil
     let mut columns: Vec<Column> = vec![];
     for field in fields {
         let known = Column::from_header(&field.text).filter(|column| !field.quoted && !columns.contains(column));
-        if field.text.len() > LONGEST_NAME {
+        if field.text.len() > MAX_NAME {
             // the file has no header, or one that cannot be displayed
             return Ok(None);
         }

@@ -145,10 +145,13 @@ fn read_list(
     into: &mut Vec<NamedValue>,
     depth: usize,
 ) -> Result<(), GraphFileError> {
-    ensure!(depth <= MAX_DEPTH, tokens.error(format!("lists lie more than {MAX_DEPTH} deep; this is not a graph")));
+    ensure!(
+        depth <= MAX_DEPTH,
+        tokens.error(format!("lists are nested more than {MAX_DEPTH} deep; this is not a graph"))
+    );
     while let Some(key) = tokens.key()? {
         let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        let fits = name.len() <= super::LONGEST_NAME;
+        let fits = name.len() <= super::MAX_NAME;
         ensure!(fits, tokens.error(format!("`{}` is too long a name; shorten it", short(&name))));
         match tokens.value()? {
             Token::Open => read_list(tokens, &name, into, depth + 1)?,
@@ -273,7 +276,7 @@ impl Tokens<'_> {
         let word = &rest[..end];
         self.at += end;
         if word.starts_with(|c: char| c.is_alphabetic() || c == '_') {
-            let fits = word.len() <= super::LONGEST_NAME;
+            let fits = word.len() <= super::MAX_NAME;
             ensure!(fits, self.error(format!("`{}` is too long a key; shorten it", short(word))));
             return Ok(Token::Key(word.to_owned()));
         }

@@ -132,7 +132,7 @@ impl<'de> Visitor<'de> for GraphVisitor<'_> {
     }
 }
 
-/// A list of objects, each of which is taken by itself.
+/// A list of objects, each taken by itself.
 struct Items<'a> {
     reading: &'a mut NodeLinkReader,
     take: fn(&mut NodeLinkReader, Vec<NamedValue>) -> Result<(), String>,
@@ -184,7 +184,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(name) = map.next_key::<String>()? {
-            let fits = name.len() <= super::LONGEST_NAME;
+            let fits = name.len() <= super::MAX_NAME;
             ensure!(fits, A::Error::custom(format!("`{}` is too long a name; shorten it", super::short(&name))));
             let JsonValue(read) = map.next_value()?;
             if let Some(read) = read {

@@ -6,7 +6,7 @@ use std::{
     fmt,
 };
 
-use super::{GraphFileError, LONGEST_NAME, MAX_VALUES, short};
+use super::{GraphFileError, MAX_NAME, MAX_VALUES, short};
 
 /// A value that a file gives a node, an edge or the graph.
 #[derive(Debug, Clone, PartialEq)]
@@ -194,7 +194,7 @@ impl ValueNames {
     pub fn add(&mut self, id: &str, name: &str, of_type: Option<&str>, line: usize) -> Result<(), GraphFileError> {
         let (wrong, length) = (|message| GraphFileError::new(line, message), name.len().max(id.len()));
         let long = || format!("`{}` is too long a name ({length} bytes); shorten it", short(name));
-        ensure!(length <= LONGEST_NAME, wrong(long()));
+        ensure!(length <= MAX_NAME, wrong(long()));
         let fits = self.0.len() < MAX_VALUES || self.0.contains_key(id);
         ensure!(fits, wrong(format!("more than {MAX_VALUES} kinds of values; leave some out")));
         let of_type = of_type.map(|t| AttributeType::named(t).unwrap_or(AttributeType::Text));

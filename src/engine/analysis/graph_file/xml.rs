@@ -60,7 +60,9 @@ impl<'a> Xml<'a> {
                 Ok(Event::Start(e)) => {
                     self.depth += 1;
                     if self.depth > MAX_DEPTH {
-                        return Err(self.error(format!("elements lie more than {MAX_DEPTH} deep; this is not a graph")));
+                        return Err(
+                            self.error(format!("elements are nested more than {MAX_DEPTH} deep; this is not a graph"))
+                        );
                     }
                     self.opened(&e).map(Some)
                 }
@@ -84,7 +86,9 @@ impl<'a> Xml<'a> {
                     let name = String::from_utf8_lossy(&e).into_owned();
                     match quick_xml::escape::unescape(&format!("&{name};")) {
                         Ok(text) => Ok(Some(XmlPart::Text(text.into_owned()))),
-                        Err(_) => Err(self.error(format!("`&{name};` means nothing here; write the sign itself"))),
+                        Err(_) => {
+                            Err(self.error(format!("`&{name};` is not defined here; write the character itself")))
+                        }
                     }
                 }
                 Ok(Event::Eof) if self.depth > 0 => Err(self.error("the file ends in the middle; it may be cut off")),

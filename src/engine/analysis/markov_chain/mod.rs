@@ -44,7 +44,7 @@ pub fn stochasticity(n: usize, p: &[f64]) -> Stochasticity {
     }
 }
 
-/// The reason why a matrix is no Markov chain.
+/// The reason why a matrix is not a Markov chain.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[allow(missing_docs, reason = "the messages name the fields of the variants")]
 pub enum ChainError {
@@ -52,7 +52,7 @@ pub enum ChainError {
     #[error("a chain of {states} states needs {states} rows of {states} numbers; {given} numbers are given")]
     Size { states: usize, given: usize },
     /// An entry is negative or not finite; rows and columns count from 1.
-    #[error("row {row}, column {column} holds {value}, which is no probability: it must be a number and not negative")]
+    #[error("row {row}, column {column} holds {value}, which is not a probability: give a number from 0")]
     Entry { row: usize, column: usize, value: f64 },
     /// The entries of a row do not sum to 1; rows count from 1.
     #[error("row {row} sums to {sum}, and each row of a Markov chain sums to 1")]

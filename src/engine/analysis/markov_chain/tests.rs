@@ -169,7 +169,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_stationary_distribution_stays_and_every_class_is_said(
+    fn every_stationary_distribution_stays_and_every_class_is_found(
         n in 1usize..14, sparsity in 0.0f64..0.95, is_causal in any::<bool>(), seed in any::<u64>(),
     ) {
         let c = random(n, sparsity, is_causal, seed);

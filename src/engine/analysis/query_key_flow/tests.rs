@@ -141,7 +141,7 @@ fn no_step_is_the_identity() {
 }
 
 #[test]
-fn an_overflow_is_said_with_its_step() {
+fn an_overflow_is_reported_with_its_step() {
     for integrator in Integrator::ALL {
         let evolution = new_evolution(&Force::Harmonic, integrator, 1e6);
         let path = evolution.path(&PhasePoint::new([1.0], [0.5]), 100);

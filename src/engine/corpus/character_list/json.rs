@@ -11,7 +11,7 @@ use super::{MAX_IDS, not_a_character, pair};
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let list = List { is_top_level: true }.deserialize(&mut json).and_then(|list| json.end().map(|()| list));
-    let list = list.map_err(|e| if e.is_data() { e.to_string() } else { format!("it is no JSON ({e})") })?;
+    let list = list.map_err(|e| if e.is_data() { e.to_string() } else { format!("it is not JSON ({e})") })?;
     match list {
         ParsedList::Array(pairs) => Ok(pairs),
         ParsedList::Object(ids) => ids.iter().map(|(symbol, id)| pair(symbol, id.as_id(), id)).collect(),

@@ -109,7 +109,7 @@ pub(super) struct Facts {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Scene {
-    /// Sentences that state the name, one of which is used.
+    /// Sentences that state the name; one is used.
     pub fact: Vec<String>,
     /// Asks for it; the answer is the name and a full stop.
     pub ask: Vec<String>,

@@ -1,5 +1,5 @@
 //! Templates: the one notation in which all data of the generated corpora is written. `{slot}` is a gap that a writer
-//! fills, and `[x|y]` are alternatives, nested at will, of which it chooses one. The README of `assets/corpora` lists the
+//! fills, and `[x|y]` are alternatives, nested at will; it chooses one. The README of `assets/corpora` lists the
 //! slots of each writer.
 
 use crate::corpus::prelude::*;

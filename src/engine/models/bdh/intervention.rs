@@ -159,7 +159,7 @@ impl LayerOutput {
 }
 
 impl SynapseEdit {
-    /// The edit of these synapses, each of which occurs once.
+    /// The edit of these synapses; each occurs once.
     pub(super) fn new(synapses: &[Synapse], (scale, value): (f64, f64), shape: &SynapseShape) -> Self {
         let mut all = synapses.to_vec();
         all.sort_unstable();

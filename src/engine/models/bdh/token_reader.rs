@@ -1,5 +1,5 @@
-//! A model that reads one token after another and changes its own copy of the state in place. It knows the public code's
-//! form on the CPU; other forms are read by [`SynapseModel::read`].
+//! A model that reads one token after another and changes its own copy of the state in place. It implements the public
+//! code's form on the CPU; other forms are read by [`SynapseModel::read`].
 
 use super::{Bdh, Form};
 use crate::{models::prelude::*, nn::fused::linear_attention::Recurrence};

@@ -1,5 +1,5 @@
-//! Layers whose activations can be tapped: of attention, with uniform attention to compare with; of a residual stream, each
-//! of which reads a mix of what the ones before it gave; and blocks of moving averages.
+//! Layers whose activations can be tapped: of attention, with uniform attention to compare with; of a residual stream,
+//! which read a mix of the outputs of earlier layers; and blocks of moving averages.
 
 /// One attention layer of a forward pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl TraceBlocks {
     pub const TRACES: [&str; 3] = ["fast", "medium", "slow"];
 
     /// The tap path of a block's part of this name: `input`, `fast`, `medium`, `slow`, `error` `(B, T, D)`; `units`
-    /// `(B, T, F)`, of which all but the kept are zero; `rate_fast`, `rate_medium`, `rate_slow`, the coefficients `(D)`
+    /// `(B, T, F)`, zero except for the kept ones; `rate_fast`, `rate_medium`, `rate_slow`, the coefficients `(D)`
     /// or `(B, T, D)`.
     pub fn tap_path(&self, block: usize, part: &str) -> String {
         format!("{}.{part}", Self::path(block))

@@ -8,7 +8,7 @@ use candle_core::{Result, Tensor};
 
 /// A model that represents every word of a sentence by vectors, level by level, trained without labels of the words.
 pub trait SentenceEncoder {
-    /// The encoder with the present weights, which reads any number of sentences and learns nothing.
+    /// The encoder with the current weights, which reads any number of sentences and learns nothing.
     fn freeze(&self) -> Result<Box<dyn FrozenEncoder>>;
 
     /// The maps from each level's input to its units, over all directions; empty for an encoder without such maps.
@@ -42,7 +42,7 @@ pub trait FrozenEncoder: Send + Sync {
 pub struct LevelFeatures {
     /// The number of features of the level.
     pub width: usize,
-    /// Columns of the present activation, of all directions.
+    /// Columns of the current activation, of all directions.
     pub activation: Range<usize>,
     /// Columns of the traces, of all directions.
     pub traces: Range<usize>,
@@ -56,7 +56,7 @@ pub trait SequenceTagger {
 
 /// A model whose levels settle on every word of a sentence before the next is read.
 pub trait SettlingModel {
-    /// Settles on a sentence (ids) that is read from the left or from the right, with the present weights, learning
+    /// Settles on a sentence (ids) that is read from the left or from the right, with the current weights, learning
     /// nothing. Fails if it does not read in this direction.
     fn settle(&self, sentence: &[u32], from_right: bool) -> Result<Vec<SettledLevel>>;
 }

@@ -49,7 +49,7 @@ choices! { for Constraint { None = "none", Sinkhorn = "sinkhorn", UnitNorm = "un
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SlowMixer {
-    /// Softmax attention over all pooled positions before: the paper's.
+    /// Softmax attention over all earlier pooled positions, as in the paper.
     #[default]
     Attention,
     /// Linear attention whose state decays by a learned gate for each channel: the variant that the paper reports as a

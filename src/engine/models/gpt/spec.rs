@@ -49,7 +49,7 @@ defaults! {
         /// token by token, so that a token sees as much wherever the text is cut into batches.
         pub carry: Option<Carry> = None,
         /// Share of the embedding, and of what attention and the MLP add to the stream, that an update drops. Weights of
-        /// attention, of which nanoGPT drops some too, are kept.
+        /// attention are never dropped, unlike in nanoGPT.
         pub dropout: f64 = 0.0,
     }
 }

@@ -70,7 +70,7 @@ impl Circuit {
     }
 }
 
-/// max(x, 0). Its slope at 0 is 0, as in PyTorch: a neuron all of whose sources are silent is at 0 exactly.
+/// max(x, 0). Its slope at 0 is 0, as in PyTorch: a neuron whose sources are all silent is at exactly 0.
 fn positive(x: &Tensor) -> Result<Tensor> {
     x * x.gt(0.0)?.to_dtype(x.dtype())?
 }
@@ -194,7 +194,8 @@ impl GraphBdhNet {
         })
     }
 
-    /// The layers, of which `attend` gives sigma x by layer, x and the y before, and `seen` gets the x and y.
+    /// Runs the layers: `attend` gives sigma x from the layer, x and the previous y, and `seen` gets the x and y of
+    /// each.
     fn layers(
         &self,
         pulses: Tensor,

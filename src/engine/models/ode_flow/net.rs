@@ -77,7 +77,7 @@ impl FieldNet {
     }
 
     /// h at tau = 0 -> at 1, in the training's steps. u `(B, 4)`.
-    pub fn carry(&self, h: &Tensor, u: &Tensor, scale: f64, options: &SolverOptions) -> Result<Tensor> {
+    pub fn transport(&self, h: &Tensor, u: &Tensor, scale: f64, options: &SolverOptions) -> Result<Tensor> {
         let control_term = self.push(u)?;
         // every step uses the weights again
         let learns = h.track_op() || self.alpha.track_op();

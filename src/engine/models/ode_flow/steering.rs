@@ -24,7 +24,7 @@ pub type Carry<'a> = &'a dyn Fn(&Tensor, &Tensor, &SolverOptions) -> Result<Tens
 pub struct SteeringObjective {
     pub spec: Steering,
     base_field: FieldNet,
-    /// True if the present update belongs to the second stage.
+    /// True if the current update belongs to the second stage.
     pub is_steering_stage: bool,
     step: u64,
 }
@@ -99,7 +99,7 @@ impl SteeringObjective {
         let rest = select(&|row, asked| !asked || turn(row) == 0.0);
         if self.spec.kl && !rest.is_empty() {
             let rest = Tensor::new(rest, device)?;
-            let unsteered = self.base_field.carry(&start, &u.zeros_like()?, 1.0, options)?;
+            let unsteered = self.base_field.transport(&start, &u.zeros_like()?, 1.0, options)?;
             let wanted = log_probabilities(inference_net, &unsteered)?.index_select(&rest, 0)?.detach();
             let kl = (wanted.exp()? * (wanted - logp.index_select(&rest, 0)?)?)?.sum(D::Minus1)?.mean_all()?;
             parts.push(("steer/kl", kl.detach()));

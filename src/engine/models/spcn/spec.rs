@@ -15,7 +15,7 @@ pub struct LevelSpec {
 }
 
 impl LevelSpec {
-    /// A level of `units` units, of which `active` are kept, with the coefficient of its fast trace.
+    /// A level of `units` units that keeps `active` of them, with the coefficient of its fast trace.
     pub const fn new(units: usize, active: usize, fast: f64) -> Self {
         Self { units, active, fast }
     }
@@ -48,7 +48,7 @@ defaults! {
         pub feedback: f64 = 0.5,
         /// The weight of the pathway within a level.
         pub lateral: f64 = 0.3,
-        /// Settled states in the episodic buffer; 0 is no sparse predictive attention (SPA).
+        /// Settled states in the episodic buffer; 0 is not a sparse predictive attention (SPA).
         pub buffer: usize = 8,
         /// The number of states that are mixed.
         pub retrieved: usize = 4,
@@ -107,7 +107,7 @@ impl SpcnSpec {
         ensure!(is_whole, "a network of predictive columns needs at least one level and one settling sweep");
         for (l, LevelSpec { units, active, fast }) in self.levels.iter().enumerate() {
             let fits = (1..=*units).contains(active);
-            ensure!(fits, "level {l} has {units} units, of which {active} cannot be kept; keep 1 to {units}");
+            ensure!(fits, "level {l} has {units} units, so {active} cannot be kept; keep 1 to {units}");
             let fits = *fast > 0.0 && *fast <= 1.0;
             ensure!(fits, "the trace of level {l} has the coefficient {fast}; it must be above 0 and at most 1");
         }
@@ -119,7 +119,10 @@ impl SpcnSpec {
             );
         }
         let (held, read) = (self.buffer, self.retrieved);
-        ensure!(held == 0 || read > 0, "of {held} buffered states none is retrieved; retrieve at least 1, or buffer 0");
+        ensure!(
+            held == 0 || read > 0,
+            "{held} states are buffered and none is retrieved; retrieve at least 1, or buffer 0"
+        );
         Ok(())
     }
 

@@ -278,7 +278,7 @@ fn sizes_and_words_that_do_not_fit_are_named() {
     }
     let mut net = Spcn::new(&tiny(), VOCAB, 1, &Device::Cpu).unwrap();
     let message = net.learn(&batch(&[&[VOCAB as u32]])).err().map(|e| e.to_string()).unwrap_or_default();
-    assert!(message.contains("none of the 9 words"), "{message}");
+    assert!(message.contains("not one of the 9 words"), "{message}");
 }
 
 #[test]

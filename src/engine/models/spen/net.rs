@@ -76,7 +76,7 @@ impl SpenNet {
     }
 
     /// Reads tokens `(B, T)` that follow the text that `states`, one per block, have read; without states, whole texts,
-    /// of which nothing is kept.
+    /// and nothing is kept.
     pub(super) fn read(
         &self,
         tokens: &Tensor,

@@ -1,5 +1,5 @@
 //! Predicts the input of a block from the slow trace, and from the past where the predictor is an attention. All forms
-//! but full softmax attention are strictly causal in what they look up: the present token is not among the values.
+//! but full softmax attention are strictly causal in what they look up: the current token is not among the values.
 
 use super::{Predictor, PredictorValues, SpenSpec};
 use crate::{
@@ -19,7 +19,7 @@ pub(super) enum Prediction {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Softmax {
     heads: usize,
-    /// True if the present token is looked up too.
+    /// True if the current token is looked up too.
     attends_to_self: bool,
 }
 
@@ -59,7 +59,7 @@ impl Prediction {
 
     /// Slow trace and input `(B, T, D)`, and what was kept of the past -> prediction `(B, T, D)`, and what to keep.
     /// Softmax attention offers its weights `(B, H, T, N)` over the N tokens that were read so far as `<path>.attn.weights`;
-    /// where the present token is not looked up, the row of the first token of all, which sees nothing, is 0.
+    /// where the current token is not looked up, the row of the first token of all, which sees nothing, is 0.
     pub fn forward(
         &self,
         slow: &Tensor,
@@ -119,7 +119,7 @@ fn linear_attention(
     Ok((y, PredictorPast::Sum(((before * f64::from(power(t)))? + added)?)))
 }
 
-/// Softmax over the tokens before the present one, or up to it; where the first of all sees nothing, it predicts
+/// Softmax over the tokens before the current one, or up to it; where the first of all sees nothing, it predicts
 /// nothing. Returns the weights `(B, H, T, N)` too.
 fn softmax_attention(
     [q, k, v]: [&Tensor; 3],

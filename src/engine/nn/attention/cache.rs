@@ -51,7 +51,7 @@ impl KeyValueCache {
         Ok(reference_of_last(&q, &k, &v, spec, bias)?.0)
     }
 
-    /// Appends the present tokens' keys and values `(B, Hkv, T, d)`; returns all of them.
+    /// Appends the current tokens' keys and values `(B, Hkv, T, d)`; returns all of them.
     pub(super) fn push(&mut self, k: &Tensor, v: &Tensor) -> Result<[Tensor; 2]> {
         let all = match &self.cached {
             None => [k.clone(), v.clone()],
@@ -62,7 +62,7 @@ impl KeyValueCache {
     }
 }
 
-/// The row of weights `(B, H, 1, T)` with which the present query `(B, H, 1, d)` sees keys `(B, Hkv, T, d)`, the last
+/// The row of weights `(B, H, 1, T)` with which the current query `(B, H, 1, d)` sees keys `(B, Hkv, T, d)`, the last
 /// `window` of them, if there is one.
 pub(super) fn weights(q: &Tensor, k: &Tensor, window: Option<usize>) -> Result<Tensor> {
     let (_, heads, _, d) = q.dims4()?;

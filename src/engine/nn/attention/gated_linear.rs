@@ -80,9 +80,9 @@ impl GatedLinearAttention {
         Ok(Arc::new(Self::new(params, "attn", &spec)?))
     }
 
-    /// Parameters `<path>.{wq,wk,wv,wo}.weight`, `<path>.{q_norm,k_norm,o_norm}.weight`, and `<path>.decay.{weight,bias}`
-    /// of which one decay per head has only the bias. Biases start at 0, decays at 0.5^(1/16) = 0.958. Errors name the size
-    /// that does not fit.
+    /// Parameters `<path>.{wq,wk,wv,wo}.weight`, `<path>.{q_norm,k_norm,o_norm}.weight`, and
+    /// `<path>.decay.{weight,bias}`; one decay per head has only the bias. Biases start at 0, decays at 0.5^(1/16) =
+    /// 0.958. Errors name the size that does not fit.
     pub fn new(params: &mut Params, path: &str, spec: &GatedLinearSpec) -> Result<Self> {
         let GatedLinearSpec { d_model: d, heads: h, kv_heads: kv, decay, writers } = *spec;
         let fits = h > 0 && kv > 0 && d.is_multiple_of(h) && h.is_multiple_of(kv);

@@ -11,7 +11,7 @@ pub enum ClipRule {
     /// Clips by a fixed norm alone.
     #[default]
     Norm,
-    /// Also by the z-score of the norm among those before it.
+    /// Also clips by the z-score of the norm among earlier ones.
     ZClip,
 }
 
@@ -78,7 +78,7 @@ impl ZClip {
             [_, variance, warm_up_norms @ ..] if *variance < 0.0 && warm_up_norms.len() < WARM_UP => {
                 Ok(Self { moments: None, warm_up_norms: warm_up_norms.to_vec() })
             }
-            other => bail!("{} numbers are no state of ZClip", other.len()),
+            other => bail!("{} numbers are not a state of ZClip", other.len()),
         }
     }
 }

@@ -61,9 +61,9 @@ pub struct Noun {
 /// The origin of the sentences.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SentenceOrigin {
-    /// Sentences of the parliament: nouns in frames, half of each of which confirm.
+    /// Sentences of the parliament: nouns in frames; half of both are kept to confirm.
     Parliament,
-    /// Somebody's own sentences, of which every second one, or every second group, confirms.
+    /// Sentences of the user; every second one, or every second group, confirms.
     #[default]
     Own,
 }
@@ -176,7 +176,7 @@ impl ConceptQuestion {
             for (i, line) in lines.iter().enumerate() {
                 let language = question.language_of(line);
                 let ids = corpus.encode(line);
-                ensure!(!ids.is_empty(), format!("\"{line}\" has no tokens that this corpus's tokeniser can say."));
+                ensure!(!ids.is_empty(), format!("\"{line}\" has no tokens that this corpus's tokeniser can encode."));
                 let part = if i % 2 == 0 { SplitSide::Search } else { SplitSide::BothNew };
                 let noun = question.nouns.len();
                 question.nouns.push(Noun { name: (*line).to_owned(), class: name.to_owned(), has_concept: with });
@@ -225,7 +225,7 @@ impl ConceptQuestion {
                 question.nouns.len() - 1
             });
             let ids = encode(&line.sentence).map_err(|e| format!("\"{}\": {e}", line.sentence))?;
-            ensure!(!ids.is_empty(), format!("\"{}\" has no tokens that the tokeniser can say.", line.sentence));
+            ensure!(!ids.is_empty(), format!("\"{}\" has no tokens that the tokeniser can encode.", line.sentence));
             let language = question.language_of(&line.sentence);
             question.items.push(ConceptSentence { ids, language, noun, part: part_of[noun], has_concept: with });
         }

@@ -80,7 +80,7 @@ impl TrackedActivation {
         }
     }
 
-    /// The products of activations of which the greatest is measured, layer by layer.
+    /// The products of activations, layer by layer; the greatest is measured.
     fn products(self, layers: usize) -> Vec<Vec<Factor>> {
         match self {
             Self::Neuron { neuron, part, layer } => {

@@ -7,15 +7,15 @@ use std::collections::HashMap;
 /// last.
 const BINS: usize = 160;
 const PER_OCTAVE: f64 = 4.0;
-const LOWEST: f64 = -20.0;
+const MIN_EXPONENT: f64 = -20.0;
 
 /// The lower edge of bin `i`, which is the upper edge of the bin before it.
 pub(super) fn bin_edge(i: usize) -> f64 {
-    (LOWEST + i as f64 / PER_OCTAVE).exp2()
+    (MIN_EXPONENT + i as f64 / PER_OCTAVE).exp2()
 }
 
 fn bin_of(value: f64) -> usize {
-    (((value.log2() - LOWEST) * PER_OCTAVE).floor().max(0.0) as usize).min(BINS - 1)
+    (((value.log2() - MIN_EXPONENT) * PER_OCTAVE).floor().max(0.0) as usize).min(BINS - 1)
 }
 
 /// A window that holds one of the largest values, and its positions.

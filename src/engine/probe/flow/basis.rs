@@ -91,7 +91,7 @@ fn axes(dims: usize) -> Vec<PrincipalComponent> {
         .collect()
 }
 
-/// The states of a solve at these depths, the first of which is 0.
+/// The states of a solve at these depths, the first being 0.
 pub fn states_at(
     input: &FlowInput<'_>,
     rhs: &super::Rhs<'_>,

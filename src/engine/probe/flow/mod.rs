@@ -1,6 +1,6 @@
 //! Questions about a flow: where a prompt (or a ring of points in the plane) is carried, how the solver got there, and
-//! what the words at the end are. This file reads the question and knows both kinds of flow; what is measured is in the
-//! files beside it.
+//! what the words at the end are. This file reads the question and handles both kinds of flow; what is measured is in
+//! the files beside it.
 
 mod along;
 mod answer;
@@ -102,7 +102,7 @@ impl<'a> FlowInput<'a> {
             None => cx.corpus.decode(&cx.corpus.passage(0, 16)),
         };
         let mut ids = cx.corpus.encode(&prompt);
-        ensure!(!ids.is_empty(), "the prompt has no tokens; type words that this corpus's tokeniser can say");
+        ensure!(!ids.is_empty(), "the prompt has no tokens; type words that this corpus's tokeniser can encode");
         // The prompt of a steered model ends with a space, so that the model predicts a word. A model that was steered
         // at a single prompt predicts the token right after it.
         if let (Some(space), Some(Steering { prompt: None, .. })) = (words::space_token(cx.corpus), model.steering())

@@ -110,7 +110,7 @@ impl Factors {
     pub fn product(&self) -> Result<Product<'_>> {
         match Product::new(&self.a, &self.b, self.width, self.same) {
             Some(product) => Ok(product),
-            None => bail!("factors of {} and {} values are no rows of {}", self.a.len(), self.b.len(), self.width),
+            None => bail!("factors of {} and {} values are not rows of {}", self.a.len(), self.b.len(), self.width),
         }
     }
 

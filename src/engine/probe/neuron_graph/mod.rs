@@ -36,7 +36,7 @@ impl NeuronGraphArgs {
 
 /// Edges between the neurons that have any, numbered consecutively.
 struct CompactGraph {
-    /// New number -> number in the model, rising.
+    /// Maps new numbers to numbers in the model, in ascending order.
     neurons: Vec<u32>,
     edges: Vec<Edge>,
 }

@@ -101,7 +101,7 @@ impl StreamTexts {
 fn own_streams(corpus: &Corpus, StreamSizes { rows, len, min_len, .. }: StreamSizes) -> Result<Windows> {
     ensure!(
         corpus.source().is_running_text(),
-        "{} is made window by window, and no text of it goes on: choose running text as the corpus.",
+        "{} is made window by window and has no running text: choose running text as the corpus.",
         corpus.name()
     );
     let mut len = len.max(min_len);

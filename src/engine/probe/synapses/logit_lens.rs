@@ -7,7 +7,7 @@ impl Probe for LogitLensArgs {
     type Subject<'m> = &'m dyn SynapseModel;
 
     fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        // the gates' logits are a mean over layers, of which no single one is the last
+        // with gates the logits are a mean over layers, so that no single layer is the last
         model.capabilities().synapses.filter(|m| !m.shape().gated)
     }
 

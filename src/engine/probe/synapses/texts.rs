@@ -84,7 +84,7 @@ enum Mark {
     From(usize),
     /// Its translation into this language begins.
     To(usize),
-    /// The line is over.
+    /// The line has ended.
     End,
 }
 

@@ -55,8 +55,8 @@ pub(super) fn without_lone_surrogates(json: &str) -> Cow<'_, str> {
     }
 }
 
-/// Hands over every field of a JSON object: its name and its number, `None` for a value that is none. False if the text is
-/// not JSON or no object, of which nothing is handed over, or at a number beyond those of 64 bits.
+/// Hands over every field of a JSON object: its name and its number, `None` for other values. False if the text is
+/// not a JSON object, where nothing is handed over, or at a number beyond 64 bits.
 pub(super) fn numbers<E>(json: &str, each: impl FnMut(&str, Option<f64>) -> Result<(), E>) -> Result<bool, E> {
     let json = &*without_lone_surrogates(json);
     // a text cut inside a number would end with another number, so invalid JSON is refused

@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_sorted_and_what_is_odd_is_said() {
+    fn numbers_are_sorted_and_odd_values_are_reported() {
         let mut logged = Logged::new();
         let run = logged.run("a");
         assert_eq!((logged.run("b"), logged.run("a")), (1, run));

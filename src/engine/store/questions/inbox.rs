@@ -44,7 +44,7 @@ pub struct ReceivedQuestion {
     pub id: String,
     /// The protocol's name of the question.
     pub ask: String,
-    /// The arguments, of which nothing is checked.
+    /// The arguments, unchecked.
     pub args: Args,
 }
 
@@ -122,7 +122,7 @@ impl QuestionInbox {
             read => read.map_err(|e| format!("the question cannot be read: {e}"))?,
         };
         let QuestionIn { protocol, ask, args, wait } =
-            serde_json::from_slice(&bytes).map_err(|e| format!("this is no question: {e}"))?;
+            serde_json::from_slice(&bytes).map_err(|e| format!("this is not a question: {e}"))?;
         if protocol > PROTOCOL {
             return Err(format!("the question is of protocol {protocol}, and this program knows {PROTOCOL}"));
         }
@@ -193,7 +193,7 @@ mod tests {
     fn invalid_question_files_are_refused_with_a_reason() {
         let run = tempfile::tempdir().unwrap();
         let mut inbox = QuestionInbox::open(run.path()).unwrap();
-        assert!(refusal(&mut inbox, "a", "[1]").contains("this is no question"));
+        assert!(refusal(&mut inbox, "a", "[1]").contains("this is not a question"));
         assert!(refusal(&mut inbox, "b", r#"{"ask":"save","protocol":9}"#).contains("protocol 9"));
         assert!(refusal(&mut inbox, "c", &" ".repeat(MAX_QUESTION + 1)).contains("cannot be read"));
         for name in [".hidden.json", "a b.json", "text.txt", ".json"] {

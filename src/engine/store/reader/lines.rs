@@ -169,7 +169,7 @@ impl Lines {
         self.end()
     }
 
-    /// Ends reading at the present end of the log, and keeps the bytes that identify it.
+    /// Ends reading at the current end of the log, and keeps the bytes that identify it.
     fn end(&mut self) -> io::Result<Line> {
         if let Some(mut source) = self.source.take().filter(|_| self.is_followed) {
             let length = self.offset.min(MARK_BYTES);

@@ -18,10 +18,10 @@ use crate::{
     telemetry::{Payload, StepStats},
 };
 
-/// Variants' ids to indices; channels' names shared between lines.
+/// Maps ids of variants to indices, and shares the names of channels between lines.
 pub(super) struct NameTable {
     variants: HashMap<String, usize>,
-    /// A line was of a variant that is not among them.
+    /// True if a line names a variant that is not among them.
     pub has_unknown_variant: bool,
     channels: HashMap<String, Channel>,
     /// Channels of the measurements that are wanted; all, if none are named.

@@ -113,7 +113,7 @@ fn decode(precision: Precision, text: &str) -> Result<Vec<f32>, String> {
     let bytes = BASE64.decode(text).map_err(|e| format!("an array's base64 cannot be read: {e}"))?;
     let width = if precision == Precision::Half { 2 } else { 4 };
     let count = bytes.len();
-    ensure!(count.is_multiple_of(width), format!("an array has {count} bytes, which is no multiple of {width}"));
+    ensure!(count.is_multiple_of(width), format!("an array has {count} bytes, which is not a multiple of {width}"));
     Ok(match precision {
         Precision::Half => bytes.as_chunks().0.iter().map(|&b| f16::from_le_bytes(b).to_f32()).collect(),
         Precision::Single => bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)).collect(),

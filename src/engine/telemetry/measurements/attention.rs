@@ -196,7 +196,7 @@ measurement! {
 
     /// The queries and keys of one head along a text, and their coupled evolution dq/dt = k, dk/dt = f(q).
     pub struct QueryKeyPaths in "attention.query_key_paths" answers QueryKeyPathsArgs {
-        /// Somebody typed the text; else it is a held-out passage. Its tokens are the sample's.
+        /// True if the text was typed; otherwise it is a held-out passage. Its tokens are the sample's.
         pub is_typed: bool,
         /// Index of the layer, from 0.
         pub layer: usize,

@@ -37,7 +37,8 @@ measurement! {
 
     /// The synapses of a graph.
     pub struct GraphSynapses {
-        /// G_s, `(n, n)`: the weight with which the synapse from the row's y to the column's x is written; 0 is no synapse.
+        /// G_s, `(n, n)`: the weight with which the synapse from the row's y to the column's x is written; 0 is not a
+        /// synapse.
         pub weights: Array,
         /// Share of neuron i's synapses that is left after a token, besides `keep`.
         pub keep: Numbers,

@@ -112,7 +112,7 @@ measurement! {
     /// A text read twice, as the model is and while chosen neurons or synapses are silenced, scaled or held at a value; and the
     /// same done to random ones that are as active.
     pub struct InterventionEffect in "synapses.intervention" answers InterventionArgs {
-        /// Somebody typed the text; else it is a held-out passage.
+        /// True if the text was typed; otherwise it is a held-out passage.
         pub is_typed: bool,
         /// The changed neurons, `head:index`, counted from 0; none where synapses are changed.
         pub neurons: Vec<String>,
@@ -264,7 +264,7 @@ arguments! {
     pub struct ConceptSearchArgs asks "concepts" {
         /// Built-in concept: currency, country, currency_naive or country_naive; currency if not given.
         preset: Option<String> = None;
-        /// Sentences with a concept of one's own, one a line.
+        /// Your own sentences with the concept, one per line.
         with: Option<String> = None;
         /// Sentences without it, one a line.
         without: Option<String> = None;
@@ -312,7 +312,7 @@ arguments! {
     pub struct ConceptEffectArgs asks "concept_effect" with change: ChangeArgs {
         /// Built-in concept: currency, country, currency_naive or country_naive; currency if not given.
         preset: Option<String> = None;
-        /// Sentences with a concept of one's own, one a line.
+        /// Your own sentences with the concept, one per line.
         with: Option<String> = None;
         /// Sentences without it, one a line.
         without: Option<String> = None;

@@ -304,7 +304,7 @@ arguments! {
         show_wrong: bool = false;
     }
 
-    /// Measure how the open gate changes the entropy of the attention behind it, and of which tokens.
+    /// Measure how the open gate changes the entropy of the attention behind it, and for which tokens.
     pub struct GateEntropyArgs asks "gate_entropy" {
         /// Tokens over which the change is measured, at most.
         tokens: usize = 480 => range(16..=4096);

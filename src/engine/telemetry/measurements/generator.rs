@@ -86,7 +86,7 @@ measurement! {
         /// sum_i |phi_i(y) - p_i(y)|, rows x columns: the second number of y, from -reach, by the first. One row for a control of
         /// one number.
         pub error: Array,
-        /// Mean of that error over controls inside of the range that no update drew.
+        /// Mean of that error over controls inside the range that no update drew.
         pub held_out: f64,
         /// Like `held_out`, the mean of max_i |phi_i(y) - p_i(y)|.
         pub held_out_largest: f64,
@@ -159,7 +159,7 @@ arguments! {
         dt: f64 = 0.5 => range(1e-3..=100.0);
         /// The state that all mass starts in, counted from 1; 0 gives every state the same.
         start: usize = 1;
-        /// Steps that are followed.
+        /// How many steps are followed.
         steps: usize = 100 => range(1..=2000);
     }
 

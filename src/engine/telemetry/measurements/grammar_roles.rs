@@ -61,7 +61,7 @@ measurement! {
         /// True if they are a random projection to that many dimensions. Each draw of a projection is a representation
         /// of its own.
         pub projected: bool,
-        /// False where features are no finite numbers and nothing can be fitted; counts are then 0.
+        /// False where features are not finite numbers and nothing can be fitted; counts are then 0.
         pub finite: bool,
         /// Test sentences of the vocabulary that was learned from.
         pub within: RoleCounts,
@@ -73,10 +73,10 @@ measurement! {
         pub shares: Numbers,
     }
 
-    /// Words by role, and how many of them were named rightly.
+    /// Words by role, and how many of them were named correctly.
     #[derive(Default, Eq)]
     pub struct RoleCounts {
-        /// Words that were named rightly.
+        /// Words that were named correctly.
         pub right: Vec<u32>,
         /// All words that have the role.
         pub of: Vec<u32>,
@@ -101,7 +101,7 @@ choices! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoleFeatures {
-    /// The present activation of the units.
+    /// The current activation of the units.
     Activation,
     /// The traces of the units.
     Traces,
@@ -117,24 +117,24 @@ impl RoleCounts {
         Self { right: vec![0; roles], of: vec![0; roles] }
     }
 
-    /// Counts a word of this role, named rightly or not.
+    /// Counts a word of this role, named correctly or not.
     pub fn add(&mut self, role: usize, is_right: bool) {
         self.right[role] += u32::from(is_right);
         self.of[role] += 1;
     }
 
-    /// Right answers and words over the roles of which this holds.
+    /// Correct answers and words over the roles that satisfy the predicate.
     pub fn sum(&self, holds: impl Fn(usize) -> bool) -> (f64, f64) {
         let roles = (0..self.of.len()).filter(|r| holds(*r));
         roles.fold((0.0, 0.0), |(right, of), r| (right + f64::from(self.right[r]), of + f64::from(self.of[r])))
     }
 
-    /// The share of words that have the most common role; NaN of no words.
+    /// The share of words that have the most common role; NaN without words.
     pub fn majority(&self) -> f64 {
         f64::from(self.of.iter().copied().max().unwrap_or(0)) / self.sum(|_| true).1
     }
 
-    /// Share of right answers over the roles of which this holds; NaN of no words.
+    /// Share of correct answers over the roles that satisfy the predicate; NaN without words.
     pub fn share(&self, holds: impl Fn(usize) -> bool) -> f64 {
         let (right, of) = self.sum(holds);
         right / of
@@ -147,7 +147,7 @@ impl RoleAccuracy {
         self.representations.iter().find(|r| r.features == features && r.level == 0 && !r.projected)
     }
 
-    /// Returns true if the roles are the tags of a treebank, none of which is deep.
+    /// Returns true if the roles are the tags of a treebank, which are never deep.
     pub fn has_treebank_tags(&self) -> bool {
         !self.deep.contains(&true)
     }

@@ -118,7 +118,7 @@ measurement! {
         pub skewness: f64,
         /// Fourth standardised moment; a normal distribution has 3.
         pub kurtosis: f64,
-        /// Share of the entries above so many standard deviations.
+        /// Share of the entries above this many standard deviations.
         pub positive_tail: f64,
         /// Share of the entries below as many negative ones.
         pub negative_tail: f64,

@@ -77,7 +77,7 @@ pub struct MeasurementEntry {
     decode_line: fn(&[u8]) -> serde_json::Result<Payload>,
 }
 
-/// A line of `samples.jsonl`, of which only the payload is parsed.
+/// A line of `samples.jsonl`; only its payload is parsed.
 #[derive(Serialize, Deserialize)]
 struct PayloadLine<P> {
     payload: P,
@@ -164,7 +164,7 @@ impl Payload {
     /// which for a known channel takes a few times the line's bytes whatever the line holds.
     ///
     /// # Errors
-    /// Those of [`Payload::decode`], and if the line is no JSON object with a payload.
+    /// Those of [`Payload::decode`], and if the line is not a JSON object with a payload.
     pub fn decode_line(channel: &str, line: &[u8]) -> serde_json::Result<Self> {
         match MEASUREMENTS.iter().find(|m| m.channel == channel) {
             Some(entry) => (entry.decode_line)(line),

@@ -150,9 +150,9 @@ measurement! {
         pub threshold: Numbers,
         /// The number of entries above each threshold.
         pub above: EntriesAbove,
-        /// Beta: the threshold of the present graph.
+        /// Beta: the threshold of the current graph.
         pub beta: f64,
-        /// Edges of the present graph.
+        /// Edges of the current graph.
         pub edges: usize,
         /// Entries that are counted.
         pub entries: u64,
@@ -306,7 +306,7 @@ arguments! {
         beta: f64 = 0.0;
         /// Edges count by the size of their entries, not each as 1.
         weighted: bool = false;
-        /// Searches for communities, of which the best counts.
+        /// Searches for communities; the best counts.
         restarts: usize = 5 => range(1..=100);
     }
 }

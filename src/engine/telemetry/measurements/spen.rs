@@ -210,11 +210,11 @@ arguments! {
         window: usize = 50 => range(5..=1000);
         /// Streams of each text.
         streams: usize = 16 => range(2..=64);
-        /// Tokens of each stream, at most 20,000, of which the first 300 are not counted.
+        /// Tokens of each stream, at most 20,000; the first 300 are not counted.
         tokens: usize = 800;
         /// Learning rate of the fast weights; 0 freezes them.
         rate: f64 = 0.0 => range(0.0..=f64::MAX);
-        /// Limit of precisions; a million is none in practice.
+        /// Limit of precisions; a million is practically no limit.
         most_precision: f64 = 1e6 => range(0.0..=f64::MAX);
     }
 

@@ -131,7 +131,7 @@ measurement! {
     /// The next token's distribution that the head reads off the state v after each layer, and before the first (the logit
     /// lens). Of a model whose layers share their weights, the row after l layers is what the model of l layers says.
     pub struct LogitLens in "synapses.logit_lens" answers LogitLensArgs {
-        /// Somebody typed the text; else it is a held-out passage.
+        /// True if the text was typed; otherwise it is a held-out passage.
         pub is_typed: bool,
         /// Layers L of the model; rows of the arrays are 0 layers, 1 layer, .., L layers.
         pub layers: usize,

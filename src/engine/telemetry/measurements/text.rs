@@ -8,7 +8,7 @@ measurement! {
     pub struct NextTokens in "text.next_tokens" answers NextTokensArgs {
         /// The text that was read; its tokens are the sample's.
         pub prompt: String,
-        /// Somebody typed it; else it is a held-out passage.
+        /// True if the text was typed; otherwise it is a held-out passage.
         pub is_typed: bool,
         /// The token that follows in the held-out text, where the prompt comes from it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ arguments! {
     pub struct PositionLossesArgs asks "position_losses" {
         /// Tokens of a training window.
         window: usize = 128 => range(1..=8192);
-        /// Texts are so many training windows long, but at most `longest` tokens or one window.
+        /// The length of texts in training windows, but at most `longest` tokens or one window.
         times: usize = 4 => range(1..=512);
         /// Tokens of a text at most. A model with attention over pairs needs memory for the square of it.
         longest: usize = 1024 => range(2..=32768);

@@ -10,7 +10,7 @@ measurement! {
         pub uniform: f64,
         /// Every token as often as it came in the training text.
         pub unigram: f64,
-        /// Every token as often as it followed the present one: a model that sees no earlier token.
+        /// Every token as often as it followed the current one: a model that sees no earlier token.
         pub bigram: f64,
         /// Tokens of the training text that were counted.
         pub counted: usize,

@@ -17,11 +17,11 @@ measurement! {
     pub struct BlockAutocorrelation {
         /// Path of the block, such as `blocks.0`.
         pub path: String,
-        /// By lag: correlation of a channel of the input with itself so many tokens before, mean over channels weighted by
-        /// their variance.
+        /// By lag: correlation of a channel of the input with itself this many tokens before, mean over channels
+        /// weighted by their variance.
         pub input: Numbers,
-        /// By trace, fast to slow, and by lag: what is left of a token after so many more, the mean of the product of 1 - a
-        /// over channels and places.
+        /// By trace, fast to slow, and by lag: what is left of a token after this many more, the mean of the product of
+        /// 1 - a over channels and places.
         pub retention: [Numbers; 3],
     }
 

@@ -53,7 +53,7 @@ measurement! {
         /// The source of the chosen tokens.
         #[serde(default)]
         pub tokens_from: Evidence,
-        /// Tokens of a window, each of which is read from an empty state.
+        /// Tokens of a window; each window is read from an empty state.
         #[serde(default)]
         pub window: usize,
         /// The source of the length of the windows.

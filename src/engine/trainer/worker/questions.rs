@@ -61,7 +61,7 @@ impl Worker {
         }
     }
 
-    /// Keeps the present weights, if they are to be kept. What cannot be kept is not worth a run.
+    /// Keeps the current weights, if they are to be kept. What cannot be kept is not worth a run.
     pub(super) fn keep_snapshot(&mut self) {
         let step = self.run.step;
         if !self.snapshots.is_due(step) {

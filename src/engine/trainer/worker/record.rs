@@ -99,7 +99,7 @@ impl Worker {
         }
     }
 
-    /// Writes a checkpoint of the present step, if there is a folder and none of this step yet.
+    /// Writes a checkpoint of the current step, if there is a folder and none of this step yet.
     pub(super) fn checkpoint(&mut self) -> Result<(), RunError> {
         self.record_waiting_changes();
         // no checkpoint may hold a setting that is missing from the record

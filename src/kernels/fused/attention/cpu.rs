@@ -1,4 +1,4 @@
-//! Attention on the CPU in f32, one task for each (batch row, key head) with its query heads. It knows slices;
+//! Attention on the CPU in f32, one task for each (batch row, key head) with its query heads. It works on slices;
 //! the module above makes candle operations of it.
 //!
 //! Queries are normalised, rotated and stored in blocks of positions, within a block by head. So the scores of a block
@@ -135,7 +135,7 @@ impl Op {
 
     /// Lengths of what a task saves for backward: queries (G T, d) by block, head and position, and keys (T, d), unless
     /// they are read in place; largest scores and reciprocal sums (G T); unnormalised weights by block, or none.
-    fn parts(&self) -> [usize; 5] {
+    fn saved_lengths(&self) -> [usize; 5] {
         let (t, d, g) = (self.t, if self.reads_in_place() { 0 } else { self.spec.head_dim }, self.group());
         let weights = if self.saves_weights { self.blocks().map(|b| g * b.len * (b.hi - b.lo)).sum() } else { 0 };
         [g * t * d, t * d, g * t, g * t, weights]
@@ -179,7 +179,7 @@ impl Op {
     fn forward(&self, i: usize, inputs: Inputs, saved: &mut [f32], mut out: Panel) {
         let (d, g) = (self.spec.head_dim, self.group());
         let heads = self.heads(i);
-        let [q, k, max, inv, mut weights] = split_mut(saved, self.parts());
+        let [q, k, max, inv, mut weights] = split_mut(saved, self.saved_lengths());
         let ropes = [self.rope(inputs.norms.map(|n| n[0])), self.rope(inputs.norms.map(|n| n[1]))];
         if !self.reads_in_place() {
             for b in self.blocks() {
@@ -225,7 +225,7 @@ impl Op {
     ) {
         let (t, d, g) = (self.t, self.spec.head_dim, self.group());
         let heads = self.heads(i);
-        let [q, k, max, inv, mut formed] = split(saved, self.parts());
+        let [q, k, max, inv, mut formed] = split(saved, self.saved_lengths());
         let ropes = [self.rope(inputs.norms.map(|n| n[0])), self.rope(inputs.norms.map(|n| n[1]))];
         let [mut to_q, mut to_k, mut to_v] = out;
         norms.fill(0.0);
@@ -297,7 +297,7 @@ impl Op {
 
     /// Values that a batch row saves for backward.
     pub fn saved_len(&self) -> usize {
-        if self.needs_backward { self.spec.kv_heads * self.parts().iter().sum::<usize>() } else { 0 }
+        if self.needs_backward { self.spec.kv_heads * self.saved_lengths().iter().sum::<usize>() } else { 0 }
     }
 
     fn width(&self) -> usize {
@@ -307,7 +307,7 @@ impl Op {
     /// Writes the result `out` `(B, T, H d)` and, if backward is needed, `saved`, B times [`Op::saved_len`] values.
     pub fn forward_all(&self, inputs: Inputs, saved: &mut [f32], out: &mut [f32]) {
         let kv = self.spec.kv_heads;
-        let (rows, each) = (out.len() / (self.t * self.width()), self.parts().iter().sum());
+        let (rows, each) = (out.len() / (self.t * self.width()), self.saved_lengths().iter().sum());
         let panels = matrix::panels(out, self.t, &vec![self.width() / kv; kv]).into_iter();
         if self.needs_backward {
             let all = panels.zip(saved.chunks_exact_mut(each)).enumerate();
@@ -322,7 +322,7 @@ impl Op {
     /// Writes the gradient of qkv, given the result `(B, T, H d)` and its gradient; returns those of the norm weights of
     /// queries and keys, `(d)` each, concatenated.
     pub fn backward_all(&self, inputs: Inputs, saved: &[f32], results: [&[f32]; 2], dqkv: &mut [f32]) -> Vec<f32> {
-        let (kv, d, each) = (self.spec.kv_heads, self.spec.head_dim, self.parts().iter().sum::<usize>());
+        let (kv, d, each) = (self.spec.kv_heads, self.spec.head_dim, self.saved_lengths().iter().sum::<usize>());
         let mut widths = vec![self.group() * d; kv];
         widths.resize(3 * kv, d);
         let rows = dqkv.len() / (self.t * widths.iter().sum::<usize>());
@@ -381,7 +381,7 @@ mod tests {
         [y, dqkv].map(|values| values.into_iter().map(f32::to_bits).collect())
     }
 
-    /// Of every head width some of the lengths at which saved weights get the reciprocal sums of their rows: 5 to 256.
+    /// Covers for every head width some lengths at which saved weights get the reciprocal sums of their rows: 5 to 256.
     #[test]
     fn saved_weights_give_the_bits_of_recomputed_ones() {
         for d in [1, 2, 4, 8, 16, 32] {

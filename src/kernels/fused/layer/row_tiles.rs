@@ -19,7 +19,7 @@ use crate::{
 const TILE_ROWS: usize = 128;
 /// Rows of a group of tiles, roughly.
 const GROUP_ROWS: usize = 512;
-/// Largest number of groups, each of which has sums of its own.
+/// Largest number of groups; each has its own sums.
 const MAX_GROUPS: usize = 8;
 
 pub struct RowTiles<'a> {

@@ -14,8 +14,8 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub struct MlpForm {
     pub act: Act,
-    /// True if the first weight is a gate above an up projection, of which the activation of the one multiplies the
-    /// other.
+    /// True if the first weight is a gate above an up projection: the activation of the gate multiplies the up
+    /// projection.
     pub gated: bool,
 }
 

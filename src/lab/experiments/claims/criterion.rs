@@ -80,7 +80,7 @@ impl Region {
             (None, None) => Err(format!("has no bound in `{name}`: give `above`, `below` or both")),
             (Some(a), Some(b)) if a >= b => Err(format!("has an empty `{name}`: {a} is not below {b}")),
             (a, b) if a.is_some_and(|v| !v.is_finite()) || b.is_some_and(|v| !v.is_finite()) => {
-                Err(format!("has a bound in `{name}` that is no number"))
+                Err(format!("has a bound in `{name}` that is not a number"))
             }
             _ => Ok(()),
         }

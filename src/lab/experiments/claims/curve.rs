@@ -115,7 +115,7 @@ impl Rule {
         let is_of_seeds = |point: &StepValues| (point.values.len(), point.beside.len()) == (seeds.len(), beside.len());
         let is_of_seeds = curve.iter().all(is_of_seeds);
         if curve.len() > MAX_STEPS || !is_rising || !is_of_seeds || !self.has_curve() {
-            return Some("the curve over steps is none of its rule and its seeds".to_owned());
+            return Some("the curve over steps is not that of its rule and its seeds".to_owned());
         }
         let judged = self.at.map_or(Some(last), |at| curve.iter().find(|point| point.step == at));
         let is_close = |(a, b): (&f64, &f64)| (a - b).abs() <= ROUNDING * a.abs().max(b.abs());
@@ -315,7 +315,7 @@ mod tests {
         edited[5].beside[0] += 0.1;
         assert!(rule.curve_problem(&edited, &seeds).unwrap().contains("does not lead"));
         edited[5].beside.pop();
-        assert!(rule.curve_problem(&edited, &seeds).unwrap().contains("is none of"));
+        assert!(rule.curve_problem(&edited, &seeds).unwrap().contains("is not that of"));
     }
 
     #[test]
@@ -428,7 +428,7 @@ mod tests {
         assert!(rule.curve_problem(&edited, &seeds).unwrap().contains("does not lead"));
         let mut shuffled = curve.clone();
         shuffled.swap(0, 1);
-        assert!(rule.curve_problem(&shuffled, &seeds).unwrap().contains("is none of"));
+        assert!(rule.curve_problem(&shuffled, &seeds).unwrap().contains("is not that of"));
         let mut short = curve;
         short[0].values.pop();
         assert!(rule.curve_problem(&short, &seeds).is_some());

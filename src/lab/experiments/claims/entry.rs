@@ -44,7 +44,7 @@ pub struct ClaimEntry {
     pub missing: Vec<u64>,
     /// The seed with which the rule begins.
     pub first_seed: Option<u64>,
-    /// The hash of the present rule, and that of the rule when the runs were made.
+    /// The hash of the current rule, and that of the rule when the runs were made.
     pub hash: String,
     pub run_hash: Option<String>,
     /// True if the stored result has the [terms](Claim::term_hashes) of the claim, and the names of those that were
@@ -173,7 +173,7 @@ impl Judgement {
     fn correction_label(&self, rule: &Rule) -> Option<String> {
         let outcome = self.outcome?;
         let Some(p) = self.p.map(p_label) else {
-            return Some("no p, as the values of the seeds do not differ".to_owned());
+            return Some("no p value: the values of the seeds do not differ".to_owned());
         };
         let rules = counted(self.rules, "rule");
         let reason = self.is_undecided_by_correction(rule).then(|| {
@@ -471,7 +471,7 @@ mod tests {
 
     /// A rule fixes its seeds before the runs, so a result with more or other seeds says so.
     #[test]
-    fn seeds_that_the_rule_does_not_ask_for_are_said() {
+    fn seeds_that_the_rule_does_not_ask_for_are_reported() {
         let ledger = ledger_with(&result(&[0.001, 0.002, 0.003, 0.002, 0.001]));
         assert_eq!(fact(&ledger, "seeds").as_deref(), Some("5: 7 to 11; the rule asks 3, from 7 on"));
         assert_eq!(ledger.rows()[0].seeds_label(), "5, the rule asks 3");

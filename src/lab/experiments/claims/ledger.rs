@@ -334,7 +334,7 @@ impl Ledger {
     }
 }
 
-/// A place where a result and the rule of its claim part.
+/// A difference between a result and the rule of its claim.
 pub(super) struct Problem {
     pub claim: String,
     pub words: String,

@@ -221,7 +221,7 @@ mod tests {
 
     /// A result that was made outside of a repository names no commit, and says so.
     #[test]
-    fn a_commit_that_is_not_recorded_is_said() {
+    fn a_commit_that_is_not_recorded_is_reported() {
         let made = result(&[0.1]).made;
         assert_eq!(made.label(), "Orrery 0 (commit not recorded), 2 cores of c");
         let known = ResultProvenance { commit: Some("0123456789abcdef".to_owned()), ..made };

@@ -88,7 +88,8 @@ pub struct Rule {
 pub enum OverSteps {
     /// The median: for times, which vary.
     Median,
-    /// The first number that does not lie where a seed counts, otherwise the last: a seed counts if each of its steps does.
+    /// The first number outside the range in which a seed counts, otherwise the last: a seed counts if all its steps
+    /// do.
     Every,
     /// The last number less the lowest of all: how much is lost after the best step.
     Rise,

@@ -88,7 +88,7 @@ pub fn values(rule: &Rule, seeds: &[SeedNumbers]) -> Vec<f64> {
     seeds.iter().filter_map(|seed| value(rule, seed)).collect()
 }
 
-/// The numbers with which [`values`] are compared, of a ratio of spreads, of which a seed alone has no value; otherwise none.
+/// The numbers that [`values`] are compared with. Only a ratio of spreads has them, since a single seed has no spread.
 pub fn beside_values(rule: &Rule, seeds: &[SeedNumbers]) -> Vec<f64> {
     if rule.statistic != Statistic::SpreadRatio {
         return vec![];
@@ -106,8 +106,8 @@ pub fn outcome(rule: &Rule, seeds: &[SeedNumbers]) -> Option<Outcome> {
     outcome_of_values(rule, &values, &beside_values(rule, seeds))
 }
 
-/// The outcome of values on the scale of the effect, for a ratio of spreads with their [`beside_values`]; `None` for fewer than
-/// two.
+/// The outcome of values on the scale of the effect; a ratio of spreads also needs its [`beside_values`]. `None` for
+/// fewer than two.
 pub fn outcome_of_values(rule: &Rule, values: &[f64], beside: &[f64]) -> Option<Outcome> {
     if values.len() < 2 {
         return None;

@@ -59,7 +59,7 @@ impl Filter {
     }
 }
 
-/// Treats `tag=talk` like `tag:talk`, and `tag!=talk` like `!tag:talk`, since a run has several tags, of which one must
+/// Treats `tag=talk` like `tag:talk`, and `tag!=talk` like `!tag:talk`, since a run has several tags and one must
 /// be the text; likewise `is`.
 fn with_one_tag(term: QueryTerm) -> QueryTerm {
     match term.test {

@@ -49,7 +49,7 @@ pub fn split_comparison(word: &str) -> Option<(&str, &'static str, Comparison, &
     Some((&word[..at], sign, by, &word[at + sign.len()..]))
 }
 
-/// The sign of a comparison, or the colon, with which a word begins, so that no key stands before it.
+/// The sign of a comparison, or the colon, with which a word begins, so that no key precedes it.
 pub fn leading_sign(word: &str) -> Option<&'static str> {
     OPERATORS.iter().map(|(sign, _)| *sign).chain([":"]).find(|sign| word.starts_with(sign))
 }
@@ -215,7 +215,7 @@ mod tests {
             assert_eq!(holds(line), Ok(false), "{line}");
         }
         for (line, expected) in [("\"degree>6\"", false), ("!\"e <s>\"", false), ("!\"=\"", true), ("\"\"", true)] {
-            assert_eq!(holds(line), Ok(expected), "words in quotes are no comparison: {line}");
+            assert_eq!(holds(line), Ok(expected), "words in quotes are not a comparison: {line}");
         }
         assert!(holds("degree>").unwrap_err().contains("what?"));
         assert!(holds("name:").unwrap_err().contains("colon"));

@@ -191,7 +191,7 @@ pub struct RunCounts {
     pub missing: usize,
 }
 
-/// True for a value on an axis of numbers that is no number, but two with an arrow between them.
+/// True for a value on an axis of numbers that is not a number, but two with an arrow between them.
 fn is_changed(value: &str) -> bool {
     value.parse::<f64>().is_err()
 }

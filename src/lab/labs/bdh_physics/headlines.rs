@@ -8,7 +8,7 @@ const EQUIVALENCE_ERROR: Headline = Headline {
         .unit("of the largest value")
         .better(Better::Lower)
         .about("The largest difference between the two sides of an equivalence, as a share of the largest value compared.")
-        .absent("the equivalences were not measured yet (`probe.bdh_dynamics_every`), or the model is a trained graph and no product")
+        .absent("the equivalences have not been measured yet (`probe.bdh_dynamics_every`), or the model is a trained graph and no product")
 };
 
 pub static ALL: &[Headline] = &[

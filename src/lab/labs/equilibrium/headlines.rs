@@ -4,14 +4,14 @@ use crate::labs::prelude::*;
 
 const MAP_ERROR: Headline = Headline::new("map_error", "map's error", measured!(StationaryMapError, |m| m.held_out))
     .better(Better::Lower)
-    .about("Mean of sum_i |phi_i(y) - p_i(y)| over controls inside of the range that no update drew, 0 to 2.")
-    .absent("no map to stationary distributions was learned, or it was not measured yet (`probe.map_every`)");
+    .about("Mean of sum_i |phi_i(y) - p_i(y)| over controls inside the range that no update drew, 0 to 2.")
+    .absent("no map to stationary distributions was learned, or it has not been measured yet (`probe.map_every`)");
 
 const TARGET_DISTANCE: Headline = MAP_ERROR
     .like("generator_distance", "distance from a generator", measured!(GeneratorDistance, |m| m.distance))
     .better(Better::Neither)
     .about("|J - A| / |J|, A the generator nearest to the Jacobian J of the trained block: 0 for a generator.")
-    .absent("no block was trained, or its Jacobian was not measured yet (`probe.block_every`)");
+    .absent("no block was trained, or its Jacobian has not been measured yet (`probe.block_every`)");
 
 pub static ALL: &[Headline] = &[
     MAP_ERROR,
@@ -21,7 +21,7 @@ pub static ALL: &[Headline] = &[
     MAP_ERROR
         .like("map_error_ignoring", "error of ignoring y", measured!(StationaryMapError, |m| m.ignoring))
         .better(Better::Neither)
-        .about("The same error of one that answers the stationary distribution at y = 0 to every control."),
+        .about("The same error for a predictor that answers every control with the stationary distribution at y = 0."),
     TARGET_DISTANCE,
     TARGET_DISTANCE
         .like(

@@ -68,7 +68,7 @@ settings! {
         dt: f64 = 0.5 => "Euler step", range(0.02..=4.0), in_views, symbol("Δt"), unit("of bound");
         /// State that all the mass starts in, counted from 1. 0 gives every state the same.
         start: usize = 1 => "Start", range(0..=64), in_views;
-        /// Steps that are followed.
+        /// How many steps are followed.
         steps: usize = 100 => "Followed steps", range(10..=1000), in_views, unit("steps");
     }
 
@@ -86,7 +86,7 @@ choices! {
     pub enum Task {
         /// The network that learns a generator's stationary distribution.
         Map = "map",
-        /// A fast-slow model on text, whose block is no generator.
+        /// A fast-slow model on text, whose block is not a generator.
         Block = "block",
     }
 }

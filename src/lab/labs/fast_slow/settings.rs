@@ -33,7 +33,7 @@ settings! {
         pool: usize = 4 => "Pooling factor", range(1..=64), symbol("P"), unit("tokens");
         /// Blocks before the paths part, at token rate.
         n_pre: usize = 1 => "Pre blocks", range(0..=8);
-        /// Blocks of the fast path after the injection, run every round with the same weights. Behind the last round stands one norm; the paper writes two in a row (Proposition 9), which are one but for the learned weight between them.
+        /// Blocks of the fast path after the injection, run every round with the same weights. One norm follows the last round; the paper writes two in a row (Proposition 9), which equal one except for the learned weight between them.
         n_post: usize = 1 => "Post blocks", range(1..=8);
         /// Blocks of the slow path over the pooled positions, run every round with the same weights.
         n_slow: usize = 2 => "Slow blocks", range(1..=8);

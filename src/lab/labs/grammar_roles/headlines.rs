@@ -1,4 +1,4 @@
-//! The lab's result: how many words' roles are named rightly, and where.
+//! The lab's result: how many words' roles are named correctly, and where.
 
 use crate::{
     analysis::statistics::mean,
@@ -11,18 +11,18 @@ use crate::{
 const WITHIN_ACCURACY: Headline = Headline::new("within", "within", measured!(RoleAccuracy, |m| share(m, 0)))
     .better(Better::Higher)
     .decimals(3)
-    .about("Share of words whose role is named rightly, in sentences of the vocabulary or treebank that was learned from, 0 to 1.")
-    .absent("roles were not measured yet (`roles.every`)");
+    .about("Share of words whose role is named correctly, in sentences of the vocabulary or treebank that was learned from, 0 to 1.")
+    .absent("roles have not been measured yet (`roles.every`)");
 
 /// The message for a run without a number that only sentences of the grammar have.
-const OF_THE_GRAMMAR: &str = "roles were not measured yet, or they are those of a treebank";
+const OF_THE_GRAMMAR: &str = "roles have not been measured yet, or they are those of a treebank";
 
 pub static ALL: &[Headline] = &[
     WITHIN_ACCURACY,
     WITHIN_ACCURACY
         .like("transfer", "transfer (new words)", measured!(RoleAccuracy, |m| share(m, 1)))
         .about("The same in sentences of the other vocabulary, whose words were never learned from; of a treebank, at the held-out words outside of its vocabulary.")
-        .absent("roles were not measured yet, or no held-out word of the treebank is outside of its vocabulary"),
+        .absent("roles have not been measured yet, or no held-out word of the treebank is outside of its vocabulary"),
     WITHIN_ACCURACY
         .like("deep", "deep", measured!(RoleAccuracy, |m| share(m, 2)))
         .about("The same within the vocabulary, at the roles of relative clauses and of the verb behind them.")
@@ -34,11 +34,11 @@ pub static ALL: &[Headline] = &[
             measured!(RoleAccuracy, |m| finite(primary_representation(m)?.within.majority())),
         )
         .better(Better::Neither)
-        .about("The share of the words within that have the most common role: as many are right if it is named everywhere."),
+        .about("The share of the words within that have the most common role: naming it everywhere gets as many right."),
     WITHIN_ACCURACY
         .like("within_traces", "within, traces alone", measured!(RoleAccuracy, within_traces))
         .about("The share within the vocabulary, read from the traces of a level alone, without the activation, by level from 0.")
-        .absent("roles were not measured yet, or there are no traces"),
+        .absent("roles have not been measured yet, or there are no traces"),
     WITHIN_ACCURACY
         .like("within_projected", "within, projected", measured!(RoleAccuracy, within_projected))
         .about("The share within the vocabulary, read from traces projected at random to half of the activation's dimensions, mean over draws.")
@@ -52,14 +52,14 @@ pub static ALL: &[Headline] = &[
         .about("The share within the vocabulary, read from the activation of the lowest level alone."),
     WITHIN_ACCURACY
         .like("transfer_at", "transfer, by role", measured!(RoleAccuracy, transfer_by_role))
-        .about("The share in the other vocabulary at the roles of which the paper gives it: det_agent, noun_agent, noun_patient, verb_rel.")
+        .about("The share in the other vocabulary at the roles for which the paper reports it: det_agent, noun_agent, noun_patient, verb_rel.")
         .absent(OF_THE_GRAMMAR),
     WITHIN_ACCURACY
         .like("rank", "effective rank", measured!(RoleAccuracy, |m| m.ranks.first().copied().and_then(finite)))
         .better(Better::Neither)
         .decimals(1)
         .about("exp of the entropy of the singular values of the lowest level's feedforward weights, mean over directions.")
-        .absent("roles were not measured yet, or nothing reads through feedforward weights"),
+        .absent("roles have not been measured yet, or nothing reads through feedforward weights"),
 ];
 
 /// A share beside the one that the words alone reach, without a network between them and the traces.
@@ -68,7 +68,7 @@ const fn beside_words(key: &'static str, label: &'static str) -> LargeNumber {
         .in_words(Meaning::Given { reference: Reference::Variant { group: "words", key }, name: "no network" })
 }
 
-/// The lab asks whether it takes a network, so that each share stands beside the one without.
+/// The lab asks whether it takes a network, so that each share is shown beside the one without.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
     beside_words("within", "roles named, within").measured_on("words", |payload| word_count(payload, 0)),
     beside_words("transfer", "with new words").measured_on("words", |payload| word_count(payload, 1)),

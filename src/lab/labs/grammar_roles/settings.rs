@@ -31,7 +31,7 @@ settings! {
         train: usize = 2000 => "Learn from", range(20..=100_000), unit("sentences");
         /// Sentences of each test: one of animals, one of vehicles. A treebank has one test. The paper has 3,000.
         test: usize = 1000 => "Test on", range(10..=100_000), unit("sentences");
-        /// A treebank in the form CoNLL-U (Universal Dependencies), whose sentences stand in place of the grammar's; the shares above then do nothing. The seed draws those to learn from and to test, none twice; if there are fewer than asked for, at most a third of them test, and the others are learned from. Sentences longer than the window are left out, and the run says how many. In place of another vocabulary stand held-out words outside of the one below.
+        /// A treebank in the form CoNLL-U (Universal Dependencies), whose sentences replace the grammar's; the shares above then do nothing. The seed draws those to learn from and to test, none twice; if there are fewer than asked for, at most a third of them test, and the others are learned from. Sentences longer than the window are left out, and the run says how many. Held-out words outside the vocabulary below take the place of the other vocabulary.
         treebank: TreebankFile = TreebankFile::default() => "Treebank";
         /// The roles of a treebank's words: `upos` parts of speech, or `deprel` relations to the head, without subtypes. Which word is the head is not asked.
         tags: TreebankTags = TreebankTags::Upos => "Tags";
@@ -55,9 +55,9 @@ settings! {
         feedforward: f64 = 1.0 => "From below", range(0.0..=4.0), symbol("α");
         /// Weight of what the level above predicts.
         feedback: f64 = 0.5 => "From above", range(0.0..=4.0), symbol("β");
-        /// Weight of the level's own state of the moment before.
+        /// Weight of the level's own previous state.
         lateral: f64 = 0.3 => "From beside", range(0.0..=4.0), symbol("γ");
-        /// Settled states of earlier words that the present error may call back. 0 switches this off.
+        /// How many settled states of earlier words the current error may retrieve. 0 switches this off.
         buffer: usize = 8 => "Episodic buffer", range(0..=64), unit("words");
         /// How many of the best matching states are mixed.
         retrieved: usize = 4 => "Best matches", range(1..=64);
@@ -77,7 +77,7 @@ settings! {
         precision_per_unit: bool = false => "Precision by width";
         /// The rule by which the feedforward weights of the network learn. The paper's stay as they were drawn; it tried the others, prints none of them, and found that they collapse or gain nothing: their form here is our reading.
         feedforward_rule: FeedforwardRule = FeedforwardRule::Frozen => "Feedforward rule";
-        /// How fast feedforward weights follow such a rule, here and in the networks beside.
+        /// How fast feedforward weights follow such a rule, here and in the networks compared with it.
         feedforward_rate: f64 = 0.01 => "Feedforward rate", range(0.0..=1.0);
         /// The slow trace's coefficient as a share of the fast one's.
         slow_share: f64 = 0.15 => "Slow trace", range(0.01..=1.0);
@@ -135,7 +135,7 @@ settings! {
         every: u64 = 100 => "Measure every", range(0..=1_000_000), unit("steps"), live;
     }
 
-    /// Sentences of one's own.
+    /// Your own sentences.
     pub struct SentenceSettings in "sentences" {
         /// A text file of sentences in the grammar's words, one per line, whose settling is shown. Nothing is learned from them.
         file: TextFile = TextFile::default() => "Sentences of your own";

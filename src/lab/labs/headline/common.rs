@@ -7,17 +7,17 @@ pub const LOSS: Headline = Headline::new("held_out_loss", "held-out loss", Sourc
     .unit("nats")
     .better(Better::Lower)
     .about("Cross-entropy of the next token on text that no update saw, nats per token.")
-    .absent("no held-out loss was measured yet (`run.eval_every`)");
+    .absent("no held-out loss has been measured yet (`run.eval_every`)");
 
 pub const PERPLEXITY: Headline = LOSS
     .like("perplexity", "perplexity", Source::Scalar { channel: channels::LOSS_HELD_OUT, value: f64::exp })
     .unit("tokens")
     .decimals(3)
-    .about("exp of the held-out loss: as many tokens, all as likely, would leave one as unsure.");
+    .about("exp of the held-out loss: the number of equally likely tokens that would leave a guess as unsure.");
 
 pub const ACCURACY: Headline = Headline::new("accuracy", "accuracy", Source::scalar(channels::ACCURACY))
     .better(Better::Higher)
-    .about("Share of right answers where a held-out text asks, 0 to 1.")
+    .about("Share of correct answers where a held-out text asks, 0 to 1.")
     .absent("the text asks no question");
 
 /// A race's verdict: the paired difference of losses.
@@ -33,7 +33,7 @@ pub const DIFFERENCE_FROM_FIRST: Headline = LOSS
 pub const MODULARITY: Headline = Headline::new("modularity", "Q", measured!(ModularityAtStep, |m| m.model))
     .decimals(3)
     .about("Newman's modularity of the strongest entries of G (`graph.matrix`, `graph.sign`) as a graph, at the number of edges of the settings.")
-    .absent("the graph was not measured yet (`probe.graph_curve_every`)");
+    .absent("the graph has not been measured yet (`probe.graph_curve_every`)");
 
 pub const MODULARITY_REWIRED: Headline = MODULARITY
     .like("modularity_rewired", "Q, degrees kept", measured!(ModularityAtStep, |m| m.degree_preserving))

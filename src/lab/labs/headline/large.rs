@@ -85,7 +85,7 @@ pub struct ValueInContext {
 }
 
 impl LargeNumber {
-    /// The headline number of a key, its name, and the view that shows it. It has no meaning in words.
+    /// The headline number of a key, its name, and the view that shows it. Its value is not explained in words.
     pub const fn new(key: &'static str, label: &'static str, view: &'static str) -> Self {
         Self { key, label, view, meaning: Meaning::None, subjects: &[], measured_on: None, verdict: None }
     }
@@ -212,7 +212,7 @@ mod tests {
     fn every_lab_shows_one_to_four_that_it_declares() {
         for lab in LABS {
             assert!((1..=4).contains(&lab.large_numbers.len()), "{}", lab.id);
-            assert_eq!(lab.large_numbers().count(), lab.large_numbers.len(), "{}: a key is no headline's", lab.id);
+            assert_eq!(lab.large_numbers().count(), lab.large_numbers.len(), "{}: a key is not a headline's", lab.id);
             for number in lab.large_numbers {
                 assert!(!number.label.is_empty(), "{}: {}", lab.id, number.key);
                 if let Some(Reference::Headline(key) | Reference::Variant { key, .. }) = number.reference() {

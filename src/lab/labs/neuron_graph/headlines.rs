@@ -22,7 +22,7 @@ pub static ALL: &[Headline] = &[
         .like("rich_club", "core, by degrees", measured!(CorePeriphery, CorePeriphery::rich_club_ratio))
         .decimals(2)
         .about("Density of edges among the tenth of the neurons with most of them, over its mean in rewired graphs of the same degrees.")
-        .absent("the graph's core was not measured yet (`probe.core_periphery_every`)"),
+        .absent("the graph's core has not been measured yet (`probe.core_periphery_every`)"),
 ];
 
 const HEAVY_PAIRS: Headline = common::MODULARITY
@@ -33,7 +33,7 @@ const HEAVY_PAIRS: Headline = common::MODULARITY
     )
     .decimals(2)
     .about("Share of the pairs of heads between which more entries of G are large and positive than in random products. The paper finds 12 of 16.")
-    .absent("the pairs of heads were not measured yet (`probe.head_pairs_every`)");
+    .absent("the pairs of heads have not been measured yet (`probe.head_pairs_every`)");
 
 /// A null model is a single draw, so Q is shown beside the highest of them without a verdict; the four decide at the largest number
 /// of edges, and over seeds.

@@ -2,7 +2,8 @@
 
 use crate::{labs::prelude::*, models::ode_flow::ALPHA};
 
-const NOT_STEERED: &str = "the flow is not steered, or its classes were not measured yet (`probe.flow_sweep_every`)";
+const NOT_STEERED: &str =
+    "the flow is not steered, or its classes have not been measured yet (`probe.flow_sweep_every`)";
 
 /// A class's share of the next word on nouns that no steering prompt had.
 const STEERED_SHARE: Headline = Headline::new(
@@ -56,10 +57,10 @@ pub static ALL: &[Headline] = &[
         .decimals(0)
         .about("Evaluations of the field that one solve takes, by the method, the tolerances and the control that the run was begun \
                 with; the view Solver asks by those that are set now.")
-        .absent("the flow was not measured yet (`probe.flow_every`)"),
+        .absent("the flow has not been measured yet (`probe.flow_every`)"),
 ];
 
-/// A class's share at the control that leads to it stands beside that at the control that leads away.
+/// A class's share at the control that leads to it is shown beside that at the control that leads away.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new("steered_plus", "class + at u\u{2080} = +1", "flow_sweep")
         .given("opposed_plus", "at u\u{2080} = \u{2212}1"),
@@ -87,7 +88,7 @@ mod tests {
 
     /// The controls of the solver act in views: its large number must not seem to follow them.
     #[test]
-    fn evaluations_are_said_to_be_by_the_runs_settings() {
+    fn evaluations_are_labelled_with_the_runs_settings() {
         let number = LARGE_NUMBERS.iter().find(|number| number.key == "nfe").unwrap();
         let headline = ALL.iter().find(|headline| headline.id == "nfe").unwrap();
         let found = ValueInContext { value: 14.0, ..ValueInContext::default() };

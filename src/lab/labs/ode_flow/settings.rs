@@ -63,7 +63,7 @@ settings! {
         token: i64 = -1 => "Followed token", range(-1..=1023), in_views;
         /// Updates that learn the language with no control, before anything is steered. All later ones train the flow alone.
         language_steps: u64 = 300 => "Language steps", range(1..=1_000_000), unit("updates");
-        /// Steer in one Euler step fewer to two more than the model's, by turns, so that what is learned is a flow and not that number of steps. Published steers always in the same.
+        /// Steer in one Euler step fewer to two more than the model's, in turn, so that what is learned is a flow and not that number of steps. Published steers always in the same.
         vary: bool = true => "Vary the steps";
         /// Keeps every prediction that is not to be steered near the unsteered model's, by a KL term in the loss. The source describes no such term: switch it off to steer by the two classes alone.
         kl: bool = true => "Hold the rest";
@@ -93,7 +93,7 @@ settings! {
         post: usize = 1 => "Layers after", range(0..=8);
         /// Steps of the flow in training. The flow's weights are the same in all of them.
         steps: usize = 4 => "Euler steps", range(1..=64), unit("steps");
-        /// The way of gradients through the flow in training. Backprop keeps every operation, checkpointed a state a step with the same gradients; the adjoint keeps the end alone, solves backwards and errs by its steps.
+        /// How gradients pass through the flow in training. Backprop keeps every operation, checkpointed a state a step with the same gradients; the adjoint keeps the end alone, solves backwards and errs by its steps.
         gradient: Gradient = Gradient::Backprop => "Gradients";
     }
 
@@ -132,7 +132,7 @@ impl OdeFlowSettings {
     /// The arguments of every scheduled probe of the flow.
     pub fn args(&self) -> FlowArgs {
         let SolverSettings { method, policy, rtol, atol, steps } = self.solver;
-        // A model of prose reads a passage of its text until somebody types a prompt.
+        // A model of prose reads a passage of its text until the user types a prompt.
         let is_typed = self.steer.prompt != SteerSettings::default().prompt;
         let prompt = match self.task.kind {
             Task::Field => None,

@@ -10,7 +10,7 @@ pub static ALL: &[Headline] = &[
     common::LOSS
         .like("unigram_loss", "loss of frequencies", measured!(TokenBaselines, |m| finite(m.unigram)))
         .better(Better::Neither)
-        .about("Cross-entropy of a predictor that knows only how often each token occurs, on the same text, nats per token.")
+        .about("Cross-entropy of a predictor that uses only how often each token occurs, on the same text, nats per token.")
         .absent("tokens were not counted"),
     Headline::new(
         "first_layer",

@@ -49,11 +49,11 @@ settings! {
         linear_traces: bool = false => "Linear, from traces";
         /// Linear attention whose values are the tokens' own states, as in the paper's equation.
         linear_input: bool = false => "Linear, from input";
-        /// Softmax attention over the past, whose values are slow traces. The paper's looks the present token up too, below.
+        /// Softmax attention over the past, whose values are slow traces. The paper's looks the current token up too, below.
         softmax_traces: bool = false => "Softmax, from traces";
         /// Softmax attention whose values are the tokens' own states.
         softmax_input: bool = false => "Softmax, from input";
-        /// Softmax attention over the past and the present token, whose queries, keys and values are learned maps of slow traces: the paper's.
+        /// Softmax attention over the past and the current token, whose queries, keys and values are learned maps of slow traces: the paper's.
         softmax_full: bool = false => "Softmax, full causal";
     }
 

@@ -6,7 +6,7 @@ const FIRING_SHARE: Headline =
     Headline::new("firing_x", "x that fires", measured!(Activity, |m| mean(m, |l| l.trained, |s| s.x)))
         .decimals(3)
         .about("Share of the neurons of x above zero on held-out text, mean over layers, 0 to 1.")
-        .absent("no BDH's activity was measured yet (`probe.activity_every`)");
+        .absent("no BDH's activity has been measured yet (`probe.activity_every`)");
 
 const CONCEPT_EFFECT: Headline = Headline::new(
     "concept_effect",
@@ -55,7 +55,7 @@ pub static ALL: &[Headline] = &[
 ];
 
 /// The lab asks for a concept. Its null is the largest of a few random models, which chance may move, so that it is only
-/// named, and the verdict of the search stands before it; shares that fire are compared with those of random weights of the
+/// named, and the verdict of the search precedes it; shares that fire are compared with those of random weights of the
 /// same sizes on the same text.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new("concept_effect", "concept correlation", "concepts")

@@ -44,7 +44,7 @@ settings! {
         temperature: f64 = 0.0 => "Temperature", range(0.0..=5.0), in_views;
     }
 
-    /// Sentences of one's own for the search for a concept.
+    /// Your own sentences for the search for a concept.
     pub struct ConceptSettings in "concepts" {
         /// A text file with a label, a tab and a sentence on each line (or label, tab, group, tab, sentence where several are about one thing). In the view Concepts choose *file*; at least ten sentences have the concept, and ten another label.
         sentences: SentenceFile = SentenceFile::default() => "Sentences", in_views;

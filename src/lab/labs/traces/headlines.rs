@@ -10,7 +10,7 @@ const REACH: Headline = Headline::new("reach", "reach", measured!(Recoverability
     .better(Better::Higher)
     .decimals(0)
     .about("The farthest k up to which a reader names the token k back better than the most common token would (95%).")
-    .absent("the readers were not measured yet (`recoverability.every`)");
+    .absent("the readers have not been measured yet (`recoverability.every`)");
 
 pub static ALL: &[Headline] = &[
     REACH,
@@ -22,7 +22,7 @@ pub static ALL: &[Headline] = &[
         .like("accuracy", "accuracy", measured!(Recoverability, accuracies))
         .unit("")
         .decimals(3)
-        .about("Share of right answers of a reader that names the token so many steps back, 0 to 1."),
+        .about("Share of correct answers of a reader that names the token that many steps back, 0 to 1."),
     REACH
         .like("most_common", "most common token", measured!(Recoverability, |m| m.most_common))
         .unit("")

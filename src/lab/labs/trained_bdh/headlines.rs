@@ -6,9 +6,9 @@ const LOSS: Headline = Headline::new("loss", "loss", measured!(TrainedBdh, |m| m
     .unit("nats")
     .better(Better::Lower)
     .about("Mean loss of the model on held-out windows of the text, nats per token.")
-    .absent("the model was not measured yet (`probe.every`)");
+    .absent("the model has not been measured yet (`probe.every`)");
 
-const NO_GRAPH: &str = "the graph was not measured yet (`probe.every`)";
+const NO_GRAPH: &str = "the graph has not been measured yet (`probe.every`)";
 
 pub static ALL: &[Headline] = &[
     LOSS,

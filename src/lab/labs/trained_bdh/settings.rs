@@ -64,7 +64,7 @@ settings! {
         target: TargetKind = TargetKind::Neurons => "Change in", in_views;
         /// The neurons, as head:index, both counted from 0, separated by commas: 0:12, 2:517. None leaves the model as it is.
         neurons: String = String::new() => "Neurons", in_views;
-        /// The synapses, as layer y>x, separated by commas: 2 0:517>3:33 runs from neuron 0:517 of y in layer 1 to neuron 3:33 of x in layer 2. Layer and two numbers over all heads will do: 2:517:1569.
+        /// The synapses, as layer y>x, separated by commas: 2 0:517>3:33 runs from neuron 0:517 of y in layer 1 to neuron 3:33 of x in layer 2. A layer and two numbers over all heads also work: 2:517:1569.
         synapses: String = String::new() => "Synapses", in_views;
         /// Silence: the activation, or what the synapse holds, is 0. Scale: it is multiplied by the amount. Clamp: it is the amount at every token.
         action: ActionKind = ActionKind::Silence => "Kind of change", in_views;

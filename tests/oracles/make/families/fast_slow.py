@@ -85,11 +85,11 @@ class OwnTokenAttention(GroupedQueryAttention):
 
 
 class FastSlow(nn.Module):
-    """`approach`: "passes" or "anderson", with so many evaluations of Post; "deq" solves Post(x) - x + injection = 0,
+    """`approach`: "passes" or "anderson", with this many evaluations of Post; "deq" solves Post(x) - x + injection = 0,
     and "backward_euler" x = x0 + Post(x) - x from the injected state x0, by plain passes, and its gradient by as many
     products with the transposed Jacobian. `upsample`: "leaky" reads a token's own block. `has_penalty`: `aux` is
     |x - Post(x)|^2 of the states that leave the rounds, summed over channels, mean over tokens and rounds.
-    `cycle_passes`: no pooling, but so many passes of Post with y held before each update of y; with `last_cycle_only`
+    `cycle_passes`: no pooling, but this many passes of Post with y held before each update of y; with `last_cycle_only`
     what the cycles before the last add is a constant."""
 
     def __init__(

@@ -1,6 +1,6 @@
 """`bdh_interventions.safetensors`: logits of the model of `bdh` while neurons or synapses are silenced, scaled or held.
 
-Written from the equations alone: a neuron's activation is set where it stands; a synapse (layer, i, j) is what neuron i
+Written from the equations alone: a neuron's activation is set in place; a synapse (layer, i, j) is what neuron i
 of y wrote into the values that attention read through neuron j of x, the norms of every token given.
 """
 

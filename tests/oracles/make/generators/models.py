@@ -25,7 +25,7 @@ from families.spen import RATES, Spen, moving_average
 
 SEQUENCES = 2
 TRAINING_STEPS = 30
-# Losses of f32 and f64 are further apart than this where rounding decides; fewer steps than these are no curve.
+# Losses of f32 and f64 are further apart than this where rounding decides; fewer steps than these do not make a curve.
 SETTLED, FEWEST_STEPS = 1e-4, 5
 # So many trainings in f64 from weights that differ by this share may be so far apart: half of what the tests allow.
 NEARBY_TRAININGS, NEARBY, NEARBY_SETTLED = 6, 3e-7, 5e-4
@@ -56,7 +56,7 @@ def bdh_outputs(model: Bdh, tokens: Tensor) -> Outputs:
 
 
 def graph_outputs(model: GraphBdh, tokens: Tensor) -> Outputs:
-    """Also the graph, which is no parameter."""
+    """Also the graph, which is not a parameter."""
     _, xs, ys = model.activity(tokens)
     activity = {f"{name}_{layer}": t for name, of in (("x", xs), ("y", ys)) for layer, t in enumerate(of)}
     return activity | {name: buffer for name, buffer in model.named_buffers() if name.endswith("source")}
@@ -210,7 +210,7 @@ ORACLES = {
     **{f"fast_slow_{mixer}": decaying(mixer) for mixer in ("gated_linear", "decay")},
     "dense_swiglu": ModelOracle(Dense, dict(vocab=48, d=32, heads=4, kv_heads=2, layers=2, hidden=128), 20),
     "plain_gpt": ModelOracle(PlainGpt, dict(vocab=48, d=32, heads=4, ctx=32, layers=2), 20),
-    # three heads: their slopes are no powers of a half
+    # three heads: their slopes are not powers of a half
     "alibi_gpt": ModelOracle(AlibiGpt, dict(vocab=48, d=36, heads=3, layers=2), 40),
     "alibi_gpt_learned": mixed_residual("learned", 4),
     "alibi_gpt_attention": mixed_residual("attention", 3, std=0.12),

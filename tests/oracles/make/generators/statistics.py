@@ -21,7 +21,7 @@ class Inputs:
     zipf: np.ndarray  # (3000,)
     x: np.ndarray  # (60, 7)
     y: np.ndarray  # (60, 4), one-hot
-    rates: np.ndarray  # (12, 12), of which the diagonal is not used
+    rates: np.ndarray  # (12, 12), the diagonal is not used
 
 
 def draw(rng: np.random.Generator) -> Inputs:

@@ -13,7 +13,7 @@ pub(super) fn dispatch(app: &mut App, action: LessonAction, ctx: &Context) {
     }
 }
 
-/// Follows the step of the lesson that `step` derives from the present one, and shows it; does nothing if there is no
+/// Follows the step of the lesson that `step` derives from the current one, and shows it; does nothing if there is no
 /// such step.
 fn follow_step(app: &mut App, step: fn(Option<usize>) -> Option<usize>, ctx: &Context) {
     let Some(lesson) = app.page().map(|page| &page.lesson) else { return };
@@ -37,7 +37,7 @@ fn take_step(app: &mut App, i: usize, ctx: &Context) {
         let is_left = left.is_some() && page.recorded_folder() != left;
         app.warn_on_error(outcome);
         if is_left {
-            app.toasts.push(Level::Info, "The step began a new run. Ctrl Z opens the run before again.".into());
+            app.toasts.push(Level::Info, "The step began a new run. Ctrl Z opens the previous run again.".into());
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-const NO_PAGE: &str = "Open a lab first: a link leads to a page of one.";
+const NO_PAGE: &str = "Open a lab first: a link leads to the page of a lab.";
 
 pub(super) fn open_class_link(app: &mut App) {
     if app.page().is_some_and(|page| page.lab.makes_runs()) {

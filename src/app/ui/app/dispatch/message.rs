@@ -21,7 +21,7 @@ pub(super) fn dispatch(app: &mut App, action: MessageAction, ctx: &Context) {
 
 fn copy_session(app: &mut App, ctx: &Context) {
     let Some(page) = app.page() else {
-        let words = "Open a lab first: a session is the settings, seed and layout of one.";
+        let words = "Open a lab first: a session is its settings, seed and layout.";
         return app.toasts.push(Level::Info, words.into());
     };
     match page.shared().to_text() {

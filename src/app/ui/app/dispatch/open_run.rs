@@ -5,7 +5,7 @@ use crate::{
     ui::{app::prelude::*, page::left_run, run::RunOrigin},
 };
 
-/// Begins to open a run folder; its page opens once it is known of which lab it is.
+/// Begins to open a run folder; its page opens once the lab is known.
 pub(in crate::ui) fn open_run(app: &mut App, folder: PathBuf, ctx: &Context) {
     let handle = app.host.open_run(folder.clone());
     app.opening.push(Run::new(handle, Mirror::default(), RunOrigin::Folder(folder), ctx));
@@ -15,7 +15,7 @@ pub(in crate::ui) fn open_run(app: &mut App, folder: PathBuf, ctx: &Context) {
 /// Where the page shows the run of a folder of checkpoints, records the folder again with the settings of the page: a run of the
 /// newest checkpoint alone would have no time axis. False for any other page.
 pub(super) fn record_checkpoints_again(app: &mut App, ctx: &Context) -> bool {
-    // settings of which no run can be made are refused where any other run would be
+    // settings that cannot make a run are refused where any other run would be
     let planned = app.page().filter(|page| (page.lab.plan)(&page.config).is_ok());
     let found = planned.and_then(|page| Some((checkpoint_folder(page)?, page.config.clone())));
     let Some((folder, config)) = found else { return false };
@@ -31,7 +31,7 @@ pub(super) fn record_checkpoints_again(app: &mut App, ctx: &Context) -> bool {
 }
 
 /// The folder whose checkpoints the run on the page has recorded, as long as the settings name the newest of them and train
-/// nothing. Such a run has steps that none of its updates made.
+/// nothing. Such a run has steps that its updates did not make.
 fn checkpoint_folder(page: &Page) -> Option<PathBuf> {
     let mirror = page.mirror().filter(|mirror| mirror.step > 0 && !mirror.is_example && !mirror.is_preparing)?;
     let recorded = &mirror.info.as_ref().filter(|info| info.total_steps == 0)?.config;

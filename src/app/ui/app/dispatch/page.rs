@@ -15,7 +15,7 @@ pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {
     // deleted runs come back where no lab is in front, or one whose last step is older than the last deletion
     let takes_back = || app.page().is_none_or(|page| page.history.newer_deletion(&app.trash).is_some());
     if action == PageAction::Undo && takes_back() {
-        return take_back(app, ctx);
+        return restore_deleted_run(app, ctx);
     }
     let Some(page) = app.page_mut() else { return };
     match action {
@@ -60,9 +60,9 @@ fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
         UndoKind::UndoSettings => (PageAction::UndoSettings, "undo"),
         UndoKind::Redo => (PageAction::Redo, "redo"),
     };
-    let doing = |name: &str| format!("{verb} \u{201c}{name}\u{201d}");
-    let ends = app.page().and_then(|page| Some((page.lab.id, undo::step_that_ends_run(page, kind).map(doing)?)));
-    if ends.is_some_and(|(lab, doing)| app.must_wait(lab, &doing)) {
+    let action = |name: &str| format!("{verb} \u{201c}{name}\u{201d}");
+    let ends = app.page().and_then(|page| Some((page.lab.id, undo::step_that_ends_run(page, kind).map(action)?)));
+    if ends.is_some_and(|(lab, action)| app.must_wait(lab, &action)) {
         app.waiting = Some(PendingAction::Action(action.into()));
         return;
     }
@@ -83,7 +83,7 @@ fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
 }
 
 /// The run that was deleted last comes back.
-fn take_back(app: &mut App, ctx: &Context) {
+fn restore_deleted_run(app: &mut App, ctx: &Context) {
     let Some(run) = app.trash.last().cloned() else {
         return app.toasts.push(Level::Info, UndoKind::Undo.empty_message().to_owned());
     };

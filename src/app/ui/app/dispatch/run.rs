@@ -10,7 +10,7 @@ pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
         let shown = if action == RunAction::RightArrow { TimeAction::Next } else { TimeAction::Play };
         return dispatch_time(app, shown, ctx);
     }
-    // settings of which no run can be made end none
+    // settings that cannot make a run do not end one
     if action == RunAction::LetterR && (page.lab.plan)(&page.config).is_ok() {
         let lab = page.lab.id;
         if app.must_wait(lab, "begin again with the settings shown") {

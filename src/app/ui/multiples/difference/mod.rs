@@ -57,7 +57,7 @@ pub struct DifferenceSides<'a> {
 }
 
 impl Difference {
-    /// The difference of two runs at a step, for the present selection.
+    /// The difference of two runs at a step, for the current selection.
     ///
     /// # Errors
     /// The reason, where the two cannot be subtracted: nothing was measured, or the texts, layers or nodes differ.
@@ -122,7 +122,7 @@ struct Pair<'a, M> {
 }
 
 impl<M> Pair<'_, M> {
-    /// "step 40", or both steps; and of which variants.
+    /// "step 40", or both steps; and the variants.
     fn steps_label(&self) -> String {
         let [a, b] = [self.samples[0].step, self.samples[1].step];
         let steps = if a == b { format!("step {a}") } else { format!("step {b} minus step {a}") };

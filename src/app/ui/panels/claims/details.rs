@@ -38,7 +38,7 @@ pub fn details_ui(
         quote_ui(ui, theme, entry);
         if let (Some(rule), Some(judged)) = (&entry.claim.rule, entry.standing.judgement()) {
             if judged.is_rule_changed {
-                let words = "Outdated: the numbers below were made by another rule than the one shown, so they give no verdict \
+                let words = "Outdated: the numbers below were made by a rule other than the one shown, so they give no verdict \
                              on it.";
                 ui.add(Label::new(RichText::new(words).color(theme.error)).wrap());
             }

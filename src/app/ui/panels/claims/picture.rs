@@ -88,7 +88,7 @@ impl Picture<'_> {
         }
     }
 
-    /// A hairline with round values, of which those that have no room are left out.
+    /// A hairline with round values; those without room are left out.
     fn axis(&self, ui: &Ui) {
         let (theme, y) = (self.theme, self.y(AXIS_Y));
         ui.painter().hline(self.rect.x_range(), y, Stroke::new(1.0, theme.grey()));

@@ -24,7 +24,7 @@ const SCRUBBER_HEIGHT: f32 = 40.0;
 #[derive(Default)]
 pub struct ComparePage {
     runs: ComparedRuns,
-    /// The indices of the runs, each of which can be borrowed as a row.
+    /// The indices of the runs; each run can be borrowed as a row.
     indices: Vec<usize>,
     /// The figure that is shown: number and variant.
     shown: Option<NumberId>,

@@ -52,7 +52,7 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &Run
         if ui.toggle_value(&mut note.archived, "Archive").on_hover_text(words).changed() {
             keep(note);
         }
-        let words = "Moves the folder to the trash beside the runs (.trash); it can be taken back.";
+        let words = "Moves the folder to the trash beside the runs (.trash); it can be restored.";
         let delete = ui.add_enabled(!row.state.is_in_use(), Button::new("Delete")).on_hover_text(words);
         shell.on_click(delete, RunsAction::Discard(row.path.clone()));
     });

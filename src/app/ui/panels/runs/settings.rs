@@ -49,7 +49,7 @@ impl TableSettings {
     fn keys<'r>(&self, row: &'r RunRow) -> Vec<&'r str> {
         let none = BTreeSet::new();
         let varied = self.varied.get(&row.sweep).unwrap_or(&none);
-        // a value that the sweep gives stands here even where the preset has it too
+        // a value that the sweep sets is listed here even if the preset has it too
         let of_sweep = row.settings.keys().filter(|key| varied.contains(*key));
         // threads are a share of the machine, which a sweep gives each of its runs
         let changed = row.changed.keys().filter(|key| *key != RunSettings::threads.name);

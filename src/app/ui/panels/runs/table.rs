@@ -1,4 +1,4 @@
-//! The rows of the table of runs, of which only those in sight are drawn.
+//! The rows of the table of runs; only those in sight are drawn.
 
 use super::{RunsPage, settings::TableSettings};
 use crate::{
@@ -81,7 +81,7 @@ pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     }
 }
 
-/// Draws a row, the first `shared` bytes of whose name are the beginning of another name too.
+/// Draws a row. The first `shared` bytes of its name are the beginning of another name too.
 fn row_ui(
     ui: &mut Ui,
     shell: &Shell<'_>,
@@ -179,7 +179,7 @@ fn with_tags(row: &RunRow, words: &str) -> String {
 fn cells(shell: &Shell<'_>, row: &RunRow, settings: Vec<String>) -> [(String, String); COLUMNS.len()] {
     let pin = if row.note.pinned { "★ " } else { "" };
     let second = match (row.problems.first(), row.note.note.lines().next(), row.note.name.is_empty()) {
-        // a problem stands without the tags, so that it is not cut
+        // a problem is shown without the tags, so that it is not cut
         (Some(problem), ..) => problem.clone(),
         (_, Some(note), _) if !note.is_empty() => with_tags(row, note),
         (.., false) => with_tags(row, &row.folder),

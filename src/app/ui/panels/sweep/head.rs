@@ -1,4 +1,4 @@
-//! The head of a sweep's page: which number, how the runs stand, and what completes them.
+//! The head of a sweep's page: the shown number, the progress of the runs, and the command that completes them.
 
 use super::{SweepPage, table};
 use crate::{

@@ -96,7 +96,7 @@ pub fn slices_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>) -> PointedAt {
     pointed
 }
 
-/// Moves every picture and the table to a step; says of which steps the values are and which points have none.
+/// Moves every picture and the table to a step; says which steps the values are from and which points have none.
 fn slider_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, view: &SweepView<'_>) {
     let last = view.results.last_step();
     ui.horizontal(|ui| {

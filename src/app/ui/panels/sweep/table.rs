@@ -189,7 +189,8 @@ fn cell(view: &SweepView<'_>, column: &Column, point: usize) -> String {
     }
 }
 
-/// "0.0123 ± 0.0011", and of how many seeds where some lack a value, and of which steps where not the heading's.
+/// "0.0123 ± 0.0011", with the number of seeds where some lack a value, and with the steps where they differ from the
+/// heading's.
 fn value_label(number: &Number, value: &PointValue, seeds: usize, other_steps: Option<[u64; 2]>) -> String {
     let known = value.each.len();
     let notes = (known < seeds).then(|| format!("{known} of {seeds}")).into_iter().chain(other_steps.map(steps_label));
@@ -251,7 +252,7 @@ mod tests {
         let count = Number { digits: Some(Digits::Decimals(0)), ..number.clone() };
         let (sd, each) = (Some(0.5f64.sqrt()), vec![(0, 2.0), (1, 1.0)]);
         let two = PointValue { mean: 1.5, sd, interval: Some((-4.9, 7.9)), each, steps: [0, 0] };
-        assert_eq!(value_label(&count, &two, 2, None), "1.50 ± 0.71", "a mean of whole numbers is none");
+        assert_eq!(value_label(&count, &two, 2, None), "1.50 ± 0.71", "a mean of whole numbers is not whole");
         let difference = Number { is_paired: true, ..number.clone() };
         let words = value_label(&difference, &of(&both), 2, Some([0, 400]));
         assert_eq!(words, "5.55 [1.05, 10.05] (steps 0 to 400)", "as the command line writes it");

@@ -81,7 +81,7 @@ fn max_or_nan(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |m: f64, v| if v.is_nan() || m.is_nan() { f64::NAN } else { m.max(*v) })
 }
 
-/// The place whose error has the largest share of its bound; a share that is no number counts as the largest.
+/// The place whose error has the largest share of its bound; a share that is not a number counts as the largest.
 fn nearest_to_bound(share: &[f64]) -> Option<usize> {
     let rank = |place: &usize| if share[*place].is_nan() { f64::INFINITY } else { share[*place] };
     (0..share.len()).max_by(|a, b| rank(a).total_cmp(&rank(b)))
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
     use crate::ui::plot::Data;
 
-    /// The error of the wires is the larger one, and so is the bound of the prods: neither stands beside the other.
+    /// The error of the wires is the larger one, and so is the bound of the prods: they do not belong together.
     #[test]
     fn an_error_is_drawn_beside_the_bound_of_its_own_matrix() {
         let token = || CheckByToken { error: vec![1e-16].into(), bound: vec![4e-15].into(), share: vec![0.025].into() };

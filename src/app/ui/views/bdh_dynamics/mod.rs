@@ -24,7 +24,7 @@ const EMPTY: &str = "No model has handed over its weights. A small BDH does so b
 /// The settings that the probe is asked with.
 const SETTINGS: [&str; 3] = [RuleSettings::text.name, RuleSettings::drift.name, RuleSettings::keep.name];
 
-/// Asks for the measurement with the present settings, unless it was asked for.
+/// Asks for the measurement with the current settings, unless it was asked for.
 fn keep_fresh<M: Measurement<Args = BdhDynamicsArgs>>(cx: &mut ViewCx<'_>) {
     let freshness = if cx.differs_from_run(&SETTINGS) { Freshness::WithSchedule } else { Freshness::IfMissing };
     let args = PhysicsLabSettings::read(cx.config).map(|settings| settings.physics.args()).unwrap_or_default();

@@ -6,7 +6,7 @@ use crate::{
     ui::views::prelude::*,
 };
 
-/// The paper's numbers of the rounds of layer l, the first of which is 0.
+/// The paper's numbers of the rounds of layer l, counted from 0.
 const ROUND_NUMBERS: [&str; 4] = ["4l", "4l+1", "4l+2", "4l+3"];
 /// The message of the rounds of two circuits, with the excitatory and the inhibitory one in one term, for a row that is
 /// too narrow for both.

@@ -205,7 +205,7 @@ impl View for Rules {
             rounds_ui(&mut beside, cx.theme, &machine, left);
         } else {
             // the sentences are below the circle, in the room of the longest, so that it keeps its place and its size
-            // a picture has no other round than the one shown
+            // a picture has only the round that is shown
             let longest = if cx.has_controls { self.longest_height(ui, &machine, measured) } else { 0.0 };
             let sentences = longest.max(sentences_height(ui, &words));
             let most = room.width().max(80.0);
@@ -251,7 +251,7 @@ impl View for Rules {
         format!("{} \u{b7} {gain}", origin(cx, measured.sample, "four local rules"))
     }
 
-    /// One row for each neuron with its present values.
+    /// One row for each neuron with its current values.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let sample = shown_measurement::<BdhDynamicsWeights>(cx)?.sample;
         let machine = self.machine.as_ref()?;

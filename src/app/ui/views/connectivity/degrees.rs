@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_core_is_told_beside_those_of_rewired_graphs() {
+    fn a_core_is_reported_beside_those_of_rewired_graphs() {
         let core = CorePeriphery {
             edges: 100,
             carrying: 40,

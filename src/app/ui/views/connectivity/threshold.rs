@@ -147,7 +147,7 @@ impl Threshold {
         let carrying = summary.filter(|_| held.is_none()).map_or(String::new(), |s| {
             format!(" \u{b7} on {} of {} neurons", grouped_count(s.carrying as f64), grouped_count(s.neurons as f64))
         });
-        // Scrubbed back, what was measured then may be of another setting than the control's.
+        // Scrubbed back, what was measured then may be of a setting other than the control's.
         let is_other = !cx.follow && !super::matches_current_settings(cx);
         let set = cx.config.value(GraphSettings::edges).ok().filter(|_| is_other);
         let later = set.map_or(String::new(), |set| {

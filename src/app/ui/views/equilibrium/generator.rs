@@ -30,7 +30,7 @@ const MIN_RATES_HEIGHT: f32 = 150.0;
 const POINTS_PER_E: f64 = 50.0;
 const RATE_RANGE: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
-/// The pictures of which a tile with room for one shows one.
+/// The pictures to choose from in a tile with room for one.
 const PICTURES: [&str; 2] = ["rates", "distributions"];
 
 #[derive(Default)]

@@ -36,7 +36,7 @@ impl StationaryMapView {
         chart.empty(cx.empty_reason::<StationaryMapError>("Measured while it trains: press Space."))
     }
 
-    /// The error over the first two numbers of the control, with the present one.
+    /// The error over the first two numbers of the control, with the current one.
     fn paint_map(ui: &mut Ui, theme: &Theme, size: Vec2, map: &StationaryMapError, control: [f64; 2]) -> Response {
         let (sheet, response, painter) = canvas_ui(ui, size, Sense::click_and_drag(), CANVAS_ID);
         let Some((plane, [rows, cols])) = plane_of(map, sheet) else { return response };

@@ -26,7 +26,7 @@ fn settings(cx: &ViewCx<'_>) -> EquilibriumSettings {
     EquilibriumSettings::read_or_default(config)
 }
 
-/// Asks with the present settings whenever they change, or the network has learned on.
+/// Asks with the current settings whenever they change, or the network has learned on.
 fn keep_fresh<M: Measurement>(cx: &mut ViewCx<'_>, args: impl Fn(&EquilibriumSettings) -> M::Args) {
     let args = args(&settings(cx));
     cx.ask::<M>(None, &args, Freshness::SELDOM);

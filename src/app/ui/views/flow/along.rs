@@ -22,7 +22,7 @@ const GAP: f32 = 2.0;
 pub struct FlowAlongView;
 
 impl FlowAlongView {
-    /// True where the stretch belongs to another answer than the one shown.
+    /// True where the stretch belongs to an answer other than the one shown.
     fn is_stale(cx: &ViewCx<'_>) -> bool {
         let asked = cx.answered::<FlowAlong>().is_some_and(|m| m.sample.request.is_some());
         let waits = |answer: Answer<'_>| cx.is_waiting_for::<FlowAlong>(Some(answer.variant));

@@ -7,7 +7,7 @@ use crate::ui::{views::prelude::*, widgets::column_widths::longest_word};
 #[derive(Default)]
 pub struct Claims;
 
-const EMPTY: &str = "Nothing was steered yet. Choose the preset As published and corrected, or one of the two that steer, \
+const EMPTY: &str = "Nothing has been steered yet. Choose the preset As published and corrected, or one of the two that steer, \
                      and press Space.";
 /// Widths of the columns of names, of the source, and of a variant, points.
 const NAME_WIDTH: f32 = 128.0;

@@ -12,7 +12,7 @@ pub const MAX_CONTROL: f64 = 2.0;
 const MAX_VISITED: usize = 1500;
 /// The change of a control by one press of an arrow key.
 const KEY_STEP: f64 = 0.05;
-/// Radius of the ring that marks the present controls, and the width of its line, points.
+/// Radius of the ring that marks the current controls, and the width of its line, points.
 const RING_RADIUS: f32 = 5.5;
 const RING_WIDTH: f32 = 2.0;
 /// Between the edge of the pad and the ends of the controls, where the whole ring has room, points.

@@ -163,7 +163,7 @@ impl Paths {
         let followed = followed(cx, answer, all);
         let attempts = &answer.value.trace.attempts;
         let steps = attempts.iter().filter(|a| a.accepted && a.t > 0.0 && a.t < 1.0).map(|a| a.t).collect();
-        // The axes are where they cover least of the paths, and no name is drawn over them.
+        // The axes are drawn where they cover the least of the paths, and no name is drawn over them.
         let corners = [Align2::LEFT_BOTTOM, Align2::RIGHT_BOTTOM, Align2::LEFT_TOP, Align2::RIGHT_TOP]
             .map(|corner| corner.align_size_within_rect(vec2(84.0, 66.0), sheet));
         let covered = |corner: &Rect| {
@@ -377,7 +377,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Draws the word at the end of its path on a patch of the background; it is left out where another word stands.
+    /// Draws the word at the end of its path on a patch of the background; it is left out where another word is.
     fn draw_name(&mut self, path: &Path, tokens: &[String], strong: bool) {
         let (Some(word), Some(end)) = (tokens.get(path.token), path.places.last()) else { return };
         let colour = if strong { self.theme.accent } else { self.theme.secondary };

@@ -64,7 +64,7 @@ impl Slot for FlowSettings {}
 /// Changes further apart than this are two gestures, seconds.
 const GESTURE_PAUSE: f64 = 0.7;
 
-/// Settings that were not changed for so long are at rest, seconds.
+/// Settings that were not changed for this long are at rest, seconds.
 pub const REST_SECONDS: f64 = 0.3;
 
 impl FlowSettings {

@@ -352,7 +352,7 @@ impl View for SteerView {
             self.low_ui(ui, cx, answer);
             how_ui(ui, cx);
         } else if room.x < WIDE_WIDTH {
-            // The effect of the dials stands right under them; the solver's settings follow below.
+            // The effect of the dials is shown right under them; the solver's settings follow below.
             cx.dials_ui(ui, |ui, cx| {
                 self.dials_ui(ui, cx);
                 self.prompt_ui(ui, cx);

@@ -147,7 +147,7 @@ impl Sweep {
         cx.shows_question::<FlowSweepNfe>(None, &FlowSweepArgs { flow: dialled(&last), ..last }, Some(shown));
     }
 
-    /// The kinds of sweep that suit the present flow: words only where it has words, classes only where it is steered.
+    /// The kinds of sweep that suit the current flow: words only where it has words, classes only where it is steered.
     fn kinds(cx: &ViewCx<'_>) -> Vec<usize> {
         let answer = Answer::in_focus(cx);
         let plane = answer.is_some_and(|a| a.planar_field().is_some());

@@ -1,4 +1,4 @@
-//! Views of grammatical roles: which are named rightly, and how a network settles on a sentence.
+//! Views of grammatical roles: which are named correctly, and how a network settles on a sentence.
 
 mod role_accuracy;
 mod settling;

@@ -1,4 +1,4 @@
-//! How often each role is named rightly, within the vocabulary that was learned and in the other one: a mark with its
+//! How often each role is named correctly, within the vocabulary that was learned and in the other one: a mark with its
 //! 95% Wilson interval for what the probe reads, and one for every supervised tagger of the run.
 
 use crate::{

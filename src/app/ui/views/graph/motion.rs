@@ -167,7 +167,7 @@ impl Motion {
         }
     }
 
-    /// Makes the present positions the new start of the layout, so that they are uploaded.
+    /// Makes the current positions the new start of the layout, so that they are uploaded.
     fn upload_places(&mut self) {
         self.start = Arc::new(self.places.clone());
         self.start_revision = unique();

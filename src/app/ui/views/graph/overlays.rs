@@ -1,5 +1,5 @@
 //! Text over the canvas: the neuron under the pointer by name, a card of the selected one with its best partners, and the
-//! legend: groups with their colours and counts, of which a click lets one stand out.
+//! legend: groups with their colours and counts; a click highlights one.
 
 use super::{
     NeuronGraph,

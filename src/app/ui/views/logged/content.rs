@@ -34,7 +34,7 @@ pub struct Curves {
     pub has_stairs: bool,
 }
 
-/// Two axes, or three of which the first counts matrices, with the names of rows and columns where they are given.
+/// Two axes, or three where the first counts matrices, with the names of rows and columns where they are given.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NamedMatrix {
     pub array: Array,
@@ -199,7 +199,7 @@ fn histogram(fields: &Map<String, Value>) -> Option<Curves> {
     if edges.len() != counts.len() + 1 || edges.iter().any(|x| !x.is_finite()) || !edges.is_sorted() {
         return None;
     }
-    // nothing was counted of values that are all not finite, which is no distribution at 0
+    // nothing was counted of values that are all not finite, which is not a distribution at 0
     let has_counts = counts.iter().any(|count| count.is_finite() && *count != 0.0);
     let stairs = edges.iter().zip(counts.iter().chain([&0.0])).filter(|_| has_counts);
     let points = stairs.map(|(x, y)| [*x, *y]).collect();

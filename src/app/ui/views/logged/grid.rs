@@ -42,7 +42,7 @@ impl PanelGrid {
         let [wide, narrow] = [MIN_PANEL_WIDTH, MIN_SIZE.x].map(|least| columns(least, count, room, gap));
         let mut grids = (wide..=narrow).map(|columns| Self::share_space(columns, count, room, gap));
         grids.find(|grid| grid.size.y >= MIN_SIZE.y).unwrap_or_else(|| {
-            let rows = (room.y / least_row(gap)).floor().max(1.0) as usize;
+            let rows = (room.y / min_row_height(gap)).floor().max(1.0) as usize;
             let grid = Self::share_space(narrow, count.min(rows * narrow), room, gap);
             Self { size: grid.size.max(MIN_SIZE), ..grid }
         })
@@ -52,12 +52,12 @@ impl PanelGrid {
     pub fn missing_height(&self, count: usize, room: Vec2, gap: Vec2) -> f32 {
         let rows = count.div_ceil(self.columns);
         // a point more than the rows need, so that rounding does not cost one of them
-        if rows <= self.rows { 0.0 } else { (rows as f32 * least_row(gap) - room.y).ceil() + 1.0 }
+        if rows <= self.rows { 0.0 } else { (rows as f32 * min_row_height(gap) - room.y).ceil() + 1.0 }
     }
 }
 
 /// The height of a row of the smallest legible panels, with its title and the gap below, points.
-fn least_row(gap: Vec2) -> f32 {
+fn min_row_height(gap: Vec2) -> f32 {
     MIN_SIZE.y + TITLE_HEIGHT + gap.y + 4.0
 }
 

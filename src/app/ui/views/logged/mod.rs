@@ -261,7 +261,7 @@ fn chart<'a>(cx: &ViewCx<'a>, entry: &Entry) -> Chart<'a> {
     chart
 }
 
-/// True for a channel whose measurements are single numbers. A number that is an answer is no line over steps.
+/// True for a channel whose measurements are single numbers. A number that is an answer is not a line over steps.
 fn is_number(cx: &ViewCx<'_>, entry: &Entry) -> bool {
     let is_number = |(_, sample): (usize, &Sample)| content::number(&sample.payload).is_some();
     !entry.is_measured || logged_sample(cx, &entry.channel).is_some_and(is_number)

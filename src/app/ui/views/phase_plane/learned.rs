@@ -34,7 +34,7 @@ impl Learned {
     /// If the parts do not fit together; the message names them.
     pub fn new(e: &QueryKeyEvolution) -> Result<Self, String> {
         let &[tokens, width] = e.start_q.shape() else {
-            return Err("The measured queries are no table of tokens and coordinates.".to_owned());
+            return Err("The measured queries are not a table of tokens and coordinates.".to_owned());
         };
         let fits = |a: &Array| a.shape() == [tokens, width];
         if tokens == 0 || width == 0 || ![&e.start_k, &e.end_q, &e.end_k].into_iter().all(fits) {
@@ -45,7 +45,7 @@ impl Learned {
         }
         let force = Force::learned(e.first.data(), e.second.data(), width).map_err(|why| why.to_string())?;
         if !e.dt.is_finite() {
-            return Err("The step size of this head is no finite number, so nothing can be integrated.".to_owned());
+            return Err("The step size of this head is not a finite number, so nothing can be integrated.".to_owned());
         }
         let points = |q: &Array, k: &Array| -> Vec<PhasePoint> {
             let wide = |row: &[f32]| row.iter().map(|v| f64::from(*v)).collect::<Vec<f64>>();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_that_do_not_belong_together_are_said() {
+    fn arrays_that_do_not_belong_together_are_reported() {
         let short = Array::new([1, 3], vec![0.0; 3]).unwrap();
         let words = Learned::new(&QueryKeyEvolution { end_k: short.clone(), ..evolution() }).unwrap_err();
         assert!(words.contains("2 tokens"), "{words}");

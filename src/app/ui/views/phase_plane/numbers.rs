@@ -130,7 +130,7 @@ pub const STACKED_WIDTH: f32 = 2.0 * COLUMN_WIDTH + 8.0;
 const TABLE_HEIGHT: f32 = 5.0 * 17.0;
 const NAME_WIDTH: f32 = 150.0;
 
-/// The head of the columns: how each integrator is drawn.
+/// Draws the column heads: for each integrator the style of its path.
 fn head_ui(ui: &mut Ui, look: SceneStyle<'_>) {
     for integrator in Integrator::ALL {
         let (rect, _) = ui.allocate_exact_size(vec2(COLUMN_WIDTH, 16.0), Sense::hover());
@@ -189,7 +189,7 @@ pub fn overflow_sentence(shown: &PhasePortrait) -> Option<String> {
     let at = |t: &IntegratorPath| Some((t.integrator, t.overflows_at?));
     let over: Vec<_> = shown.tracks.iter().filter_map(at).collect();
     if over.iter().any(|(_, step)| *step == 0) {
-        return Some("The start is no finite number, so nothing evolves from it.".to_owned());
+        return Some("The start is not a finite number, so nothing evolves from it.".to_owned());
     }
     let each = over.iter().map(|(i, step)| format!("{} in step {step} of {steps}", integrator_label(*i)));
     let which = each.collect::<Vec<_>>().join(" and ");

@@ -14,7 +14,7 @@ const MIN_CANARD_SHARE: f64 = 0.15;
 /// More folds than these are not listed.
 const MAX_NAMED: usize = 4;
 
-/// Distances on log axes with the theorem's slopes, and the present eps.
+/// Distances on log axes with the theorem's slopes, and the current eps.
 pub fn distance_chart(field: &Field, epsilon: f64, theme: &Theme) -> Chart<'static> {
     let mut chart =
         Chart::new("distance to the slow manifold", Axis::new("\u{3b5}").log(), Axis::new("distance in x").log())
@@ -40,7 +40,7 @@ pub fn distance_chart(field: &Field, epsilon: f64, theme: &Theme) -> Chart<'stat
     chart
 }
 
-/// Errors of averaging and of splitting on log axes, with the theorem's slope and the present eps.
+/// Errors of averaging and of splitting on log axes, with the theorem's slope and the current eps.
 pub fn multiscale_chart(errors: Option<&MultiscaleErrors>, epsilon: f64, theme: &Theme) -> Chart<'static> {
     let (x, y) = (Axis::new("\u{3b5}").log(), Axis::new("distance from the solution").log());
     let mut chart = Chart::new("averaging against splitting", x, y)

@@ -36,7 +36,7 @@ const LEGEND: [(Sample, &str, &str); 7] = [
         Sample::FirstOrder,
         "h\u{2080} + \u{3b5}h\u{2081}",
         "Fenichel\u{2019}s slow manifold to first order in \u{3b5}, with h\u{2081} = \u{2212}f_y g / f_x\u{b2}. Near a fold it \
-         is no small correction and is not drawn.",
+         is not a small correction and is not drawn.",
     ),
     (Sample::Slow, "slow", "The trajectory where x moves as slowly as y."),
     (

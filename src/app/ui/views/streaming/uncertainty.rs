@@ -229,7 +229,7 @@ mod tests {
         let steps = histogram(&[0.0, 1.0, 0.5, f64::NAN], 0.0, 1.0);
         assert_eq!(steps.len(), N_BINS + 1);
         let sum: f64 = steps.iter().map(|s| s[1]).sum();
-        assert!((sum - 0.75).abs() < 1e-12, "the fourth is no number");
+        assert!((sum - 0.75).abs() < 1e-12, "the fourth is not a number");
         assert_eq!((steps[0][1], steps[N_BINS - 1][1]), (0.25, 0.25));
     }
 }

@@ -5,7 +5,7 @@ use crate::ui::views::prelude::*;
 
 /// The chart that the view shows.
 #[derive(Default, Clone, Copy, PartialEq)]
-enum Shown {
+enum ActivityChart {
     #[default]
     Shares,
     Sizes,
@@ -14,7 +14,7 @@ enum Shown {
 
 #[derive(Default)]
 pub struct Activity {
-    shown: Shown,
+    shown: ActivityChart,
 }
 
 /// The scheduled measurements of the shown variant with their steps; without any, the latest answer alone.
@@ -27,7 +27,7 @@ fn history<'a>(cx: &ViewCx<'a>) -> Vec<(u64, &'a measurements::Activity)> {
 const EMPTY: &str = "Nothing measured yet. A BDH is measured at its start and as it trains: press Space.";
 
 /// A chart of x or y with one line per layer over training: shares with a dotted line for random weights, or root mean
-/// squares, of which a logarithmic axis has no place for 0.
+/// squares, whose zeros have no place on a logarithmic axis.
 fn chart(cx: &ViewCx<'_>, name: &'static str, are_sizes: bool) -> Chart<'static> {
     let (is_x, latest) = (name == "x", cx.latest::<measurements::Activity>());
     let size = |l: &LayerActivity| l.size.map(|size| if is_x { size.x } else { size.y });
@@ -98,17 +98,17 @@ impl PanelView for Activity {
     const MIN_HEIGHT_FOR_ALL: f32 = 0.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        if self.shown == Shown::Intervals {
+        if self.shown == ActivityChart::Intervals {
             cx.ask_if_missing::<WriteIntervals>();
         }
         cx.ask_if_missing::<measurements::Activity>();
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        if self.shown == Shown::Intervals {
+        if self.shown == ActivityChart::Intervals {
             return Panel::single(intervals_chart(cx));
         }
-        let are_sizes = self.shown == Shown::Sizes;
+        let are_sizes = self.shown == ActivityChart::Sizes;
         let (upper, mut lower) = (chart(cx, "y", are_sizes), chart(cx, "x", are_sizes));
         lower.legend = false;
         vec![Panel::new(upper, 0.56), Panel::new(lower, 0.44)]
@@ -120,15 +120,15 @@ impl PanelView for Activity {
         }
         ui.horizontal_wrapped(|ui| {
             cx.controls_ui(ui, |ui, _| {
-                ui.selectable_value(&mut self.shown, Shown::Shares, "over training");
+                ui.selectable_value(&mut self.shown, ActivityChart::Shares, "over training");
                 let tip = "Root mean square of y and x by layer. Norms keep sizes alike; without any they vanish or explode from \
                            layer to layer. A layer that is all zero has no point.";
-                ui.selectable_value(&mut self.shown, Shown::Sizes, "sizes").on_hover_text(tip);
+                ui.selectable_value(&mut self.shown, ActivityChart::Sizes, "sizes").on_hover_text(tip);
                 let tip = "Tokens between two writes of a synapse while a held-out text is read, beside writes at random \
                            times. The paper expects a heavy tail.";
-                ui.selectable_value(&mut self.shown, Shown::Intervals, "write intervals").on_hover_text(tip);
+                ui.selectable_value(&mut self.shown, ActivityChart::Intervals, "write intervals").on_hover_text(tip);
             });
-            if let Some(found) = cx.latest::<WriteIntervals>().filter(|_| self.shown == Shown::Intervals) {
+            if let Some(found) = cx.latest::<WriteIntervals>().filter(|_| self.shown == ActivityChart::Intervals) {
                 note_ui(ui, cx.theme, intervals_sentence(found.value));
             }
         });
@@ -136,17 +136,19 @@ impl PanelView for Activity {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         match self.shown {
-            Shown::Intervals => cx.subtitle_of::<WriteIntervals>("tokens between two writes of a synapse"),
-            Shown::Sizes => cx.subtitle_of::<measurements::Activity>("root mean square over neurons and tokens"),
-            Shown::Shares => {
+            ActivityChart::Intervals => cx.subtitle_of::<WriteIntervals>("tokens between two writes of a synapse"),
+            ActivityChart::Sizes => {
+                cx.subtitle_of::<measurements::Activity>("root mean square over neurons and tokens")
+            }
+            ActivityChart::Shares => {
                 cx.subtitle_of::<measurements::Activity>("share of neurons above zero, dotted: random weights")
             }
         }
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
-        cx.latest::<measurements::Activity>().filter(|_| self.shown != Shown::Intervals)?;
-        let are_sizes = self.shown == Shown::Sizes;
+        cx.latest::<measurements::Activity>().filter(|_| self.shown != ActivityChart::Intervals)?;
+        let are_sizes = self.shown == ActivityChart::Sizes;
         let columns = if are_sizes { "step,layer,x_size,y_size" } else { "step,layer,x,y,x_random,y_random" };
         let mut table = Table::new(columns.split(','));
         for (step, measured) in history(cx) {

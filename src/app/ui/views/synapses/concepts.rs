@@ -158,7 +158,7 @@ impl Concepts {
             _ => ["Press Find."; 2],
         };
         if cx.refusal_of::<ConceptSearch>(Some(cx.selection.variant)).is_some() {
-            // the reason stands beside the button
+            // the reason is shown beside the button
             return format!("{QUESTION_TEXT} {ask}{trap}");
         }
         let [hint, demand] = [train, ask].map(|next| format!("{QUESTION_TEXT} {next}{trap}"));

@@ -109,7 +109,7 @@ fn rows(all: &Measurements<'_>) -> Vec<LossRow> {
     texts.chain(directions).collect()
 }
 
-/// True for a run with stages, or one that would have stages with the present settings.
+/// True for a run with stages, or one that would have stages with the current settings.
 pub fn are_shown(cx: &ViewCx<'_>) -> bool {
     Lengths::from_config(cx.run_config()).is_some()
 }

@@ -36,7 +36,7 @@ pub struct TraceReadingView {
 }
 
 impl TraceReadingView {
-    /// The reading of the variant in focus with the present text and temperature, if it was measured. A program that
+    /// The reading of the variant in focus with the current text and temperature, if it was measured. A program that
     /// trains the run elsewhere chooses its own text, which is shown as it is.
     fn shown_reading<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, TraceReading>> {
         let TraceReadingArgs { text, temperature, .. } = &self.args;

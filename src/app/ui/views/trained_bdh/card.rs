@@ -1,4 +1,4 @@
-//! The properties of an opened BDH, read from its tensors, and whether it can read the present text.
+//! The properties of an opened BDH, read from its tensors, and whether it can read the current text.
 
 use crate::{
     labs::{corpus::CorpusSettings, headline::large, trained_bdh::settings::FileSettings},

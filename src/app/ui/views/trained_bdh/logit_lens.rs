@@ -172,7 +172,7 @@ impl View for LogitLensView {
         ui.spacing_mut().item_spacing.y = 4.0;
         cx.controls_ui(ui, text_ui);
         let Some(m) = cx.answered::<LogitLens>() else {
-            return cx.unmeasured_ui::<LogitLens>(ui, "Nothing was read yet: open a model, and type a text.");
+            return cx.unmeasured_ui::<LogitLens>(ui, "Nothing has been read yet: open a model, and type a text.");
         };
         Self::legend_ui(ui, cx);
         let cell = self.cell(cx, &m);

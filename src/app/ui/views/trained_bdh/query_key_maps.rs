@@ -94,7 +94,7 @@ impl View for QueryKeyMapsView {
         ui.spacing_mut().item_spacing.y = 4.0;
         cx.controls_ui(ui, text_ui);
         let Some(m) = cx.answered::<QueryKeyMaps>().filter(|m| !m.layers.is_empty()) else {
-            return cx.unmeasured_ui::<QueryKeyMaps>(ui, "Nothing was read yet: open a model, and type a text.");
+            return cx.unmeasured_ui::<QueryKeyMaps>(ui, "Nothing has been read yet: open a model, and type a text.");
         };
         let (heads, tokens) = (heads(m.value, cx.theme), &m.sample.tokens);
         self.maps.cache(&m.sample.payload, &heads);

@@ -11,7 +11,7 @@ use crate::{
     telemetry::read_neurons,
     ui::{
         views::prelude::*,
-        widgets::token_strip::{are_words, narrow_token},
+        widgets::token_strip::{are_words, narrow_token_width},
     },
 };
 
@@ -277,7 +277,7 @@ fn passage_painted(painter: &Painter, theme: &Theme, rect: Rect, context: &TopCo
     let advance = painter.layout_no_wrap("m".to_owned(), font.clone(), theme.text).size().x;
     let gap = if are_words(&context.tokens) { 0.7 * advance } else { 0.0 };
     let wide = |t: usize| match context.tokens[t].chars().count() {
-        0 => narrow_token(advance),
+        0 => narrow_token_width(advance),
         n => advance * n as f32,
     };
     let drawn = |t: usize, left: f32| {

@@ -107,7 +107,7 @@ impl<'de> Visitor<'de> for CompactJson<'_> {
     }
 }
 
-/// Closes a list or an object, of which the last comma may be too much.
+/// Removes a trailing comma and closes a list or an object.
 pub fn close(out: &mut String, with: char) {
     if out.ends_with(',') {
         out.pop();

@@ -1,5 +1,5 @@
 //! A language is nouns, sentence frames with slots, and how a slot is filled so that articles, contractions, cases and
-//! endings agree. All of it is data; no particular language is known here, and no statistics.
+//! endings agree. All of it is data; the code depends neither on a particular language nor on statistics.
 //!
 //! Its slots in a template: `{x}` is the noun with its article as a subject or after a plain preposition (`{acc}`,
 //! `{dat}` where a language has cases), `{de}` and `{a}` (`{à}`) the noun with the language's "of" and "to", contracted

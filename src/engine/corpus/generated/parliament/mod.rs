@@ -29,7 +29,7 @@ pub(in crate::corpus) const NAIVE: Generated = Generated {
     recipe: Recipe::Parliament(Extent::NAIVE),
 };
 
-/// A corpus of the pairs between two languages, which stand by their numbers in [`CODES`].
+/// A corpus of the pairs between two languages, given by their indices in [`CODES`].
 macro_rules! pair {
     ($corpus:ident, $id:literal, $first:literal and $second:literal, $languages:expr) => {
         pub(in crate::corpus) const $corpus: Generated = Generated {

@@ -30,7 +30,7 @@ pub struct Recording {
     pub sigma: bool,
     /// `logits` `(T, V)`.
     pub logits: bool,
-    /// Layers from 0; all if there are none.
+    /// The layers to record, counted from 0; empty for all.
     pub layers: Vec<usize>,
 }
 

@@ -23,7 +23,7 @@ pub struct SynapseShape {
     pub position: &'static str,
     /// The id of the form of the residuals: `code`, `paper`, `both`, `final_norm` or `normfree`.
     pub form: &'static str,
-    /// The logits are a learned mean over all layers, of which no single one is the last.
+    /// True if the logits are a learned mean over all layers, so that no single layer is the last.
     pub gated: bool,
     /// The neurons of each head of a merged model, by the model that they come from, in order.
     pub provenance: Vec<usize>,

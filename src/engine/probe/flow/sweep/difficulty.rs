@@ -25,7 +25,7 @@ fn measured_positions(len: usize) -> Vec<usize> {
 
 /// Steps of dopri5 on held-out prompts at the asked control and tolerance.
 pub fn difficulty<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeInputs<'_>) -> Result<Sweep<'a>> {
-    let Some(model) = input.model() else { bail!("points of the plane are no text; choose a model that reads one") };
+    let Some(model) = input.model() else { bail!("points of the plane are not text; choose a model that reads one") };
     let text = cx.corpus.held_out(PROMPTS, LENGTH.min(model.positions()))?;
     let places = measured_positions(text.len);
     ensure!(!places.is_empty(), "the model reads too short a text: two tokens at least are needed");
@@ -36,7 +36,7 @@ pub fn difficulty<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a Pr
         options.rtol, options.atol, text.len
     );
     let (params, seed) = (params.clone(), cx.seed);
-    // the losses of the prompt that was read last, of which several places are asked one after another
+    // the losses of the prompt that was read last, because several of its places are asked one after another
     let last = RefCell::new((usize::MAX, vec![]));
     let measure = move |i: usize| -> Result<Vec<f64>> {
         let (prompt, at) = (i / places.len(), places[i % places.len()]);
@@ -60,7 +60,7 @@ pub fn difficulty<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a Pr
     Ok(Sweep::new(about, total, measure, move |columns: &Columns| {
         let [surprise, next, prompt, token_steps, prompt_steps] = [0, 1, 2, 3, 4].map(|i| columns.column(i));
         let is_whole = columns.progress.done == columns.progress.total;
-        // over the points of which both are known, once all were measured
+        // over the points where both are known, once all were measured
         let correlation = |steps: &Numbers, of: &Numbers| -> RankCorrelation {
             let pairs = steps.iter().zip(of).filter(|(a, b)| is_whole && a.is_finite() && b.is_finite());
             let (a, b): (Vec<f64>, Vec<f64>) = pairs.map(|(a, b)| (*a, *b)).unzip();

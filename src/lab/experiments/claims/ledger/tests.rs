@@ -227,7 +227,8 @@ fn a_verdict_that_the_correction_takes_says_so() {
     assert!(words.contains(", stands if ") && words.contains(" against the bound, after Holm's"), "{words}");
 }
 
-/// It is no verdict for the paper nor against it. The stored result keeps that of its numbers, and the rule its hash.
+/// It is not a verdict for the paper nor against it. The stored result keeps that of its numbers, and the rule its
+/// hash.
 #[test]
 fn a_claim_that_its_runs_do_not_test_cannot_be_told() {
     let text = PAPER.replacen("turns =", "untested = \"no gate could open\"\nturns =", 1);
@@ -285,10 +286,10 @@ fn seeds_that_do_not_differ_have_no_p() {
     let (rule, judged) = (row.claim.rule.as_ref().unwrap(), row.standing.judgement().unwrap());
     assert_eq!((judged.verdict, judged.p, ledger.results["X1"].p), (Verdict::DoesNotStand, None, None));
     let words = judged.effect_label(rule).unwrap();
-    assert!(words.ends_with("; no p, as the values of the seeds do not differ"), "{words}");
+    assert!(words.ends_with("; no p value: the values of the seeds do not differ"), "{words}");
     assert_eq!(ledger.problems(), Vec::<String>::new());
     let page = ledger.results_markdown();
-    assert!(page.contains("| does not stand, at our scale |  | 3 |") && page.contains("\n- X1: no p, as"), "{page}");
+    assert!(page.contains("| does not stand, at our scale |  | 3 |") && page.contains("\n- X1: no p value:"), "{page}");
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn a_paired_difference_is_students() {
     assert_eq!(turned.verdict(turned.p(), 0.9), Verdict::DoesNotStand);
 }
 
-/// No difference that is seen is not yet equality: the interval must lie inside of the margin.
+/// A difference that is not seen does not prove equality: the interval must lie inside the margin.
 #[test]
 fn equivalence_needs_two_one_sided_tests() {
     let verdict = |values: &[(f64, f64)]| {

@@ -82,5 +82,5 @@ fn three_axes_are_sampled_and_a_seed_of_ones_own_is_kept() {
     draft.samples = 100_000;
     let check = draft.check(lab, &config);
     assert!(!check.is_checked && check.runs == 200_000, "many points are tried before they are written");
-    assert!(SweepDraft::new(lab, &config).check(lab, &config).file.is_none(), "no axis is no sweep");
+    assert!(SweepDraft::new(lab, &config).check(lab, &config).file.is_none(), "no axis is not a sweep");
 }

@@ -75,7 +75,7 @@ fn values_are_those_of_the_newest_recorded_step() {
     let first = early.values[0].as_ref().unwrap();
     assert_eq!((first.mean, first.sd, first.steps), (4.0, Some(0.0), [0, 0]));
     assert_eq!(early.values[2].as_ref().unwrap().steps, [5, 5]);
-    assert_eq!((early.points_without_value(), early.steps), (vec![3], Some([0, 5])), "what has no value is no zero");
+    assert_eq!((early.points_without_value(), early.steps), (vec![3], Some([0, 5])), "what has no value is not a zero");
     let late = r.values_at_step(0, 20);
     let first = late.values[0].as_ref().unwrap();
     assert_eq!((first.mean, first.sd), (2.0, Some(2f64.sqrt())));

@@ -94,7 +94,7 @@ pub fn selected_ui(ui: &mut Ui, shell: &mut Shell<'_>, results: &SweepResults, s
     }
 }
 
-/// The table as numbers: one row per point with its settings, its seeds if they are no setting, the mean and standard
+/// The table as numbers: one row per point with its settings, its seeds if they are not settings, the mean and standard
 /// deviation of each number, of a paired difference its interval too, and the steps of the values.
 fn csv(results: &SweepResults, step: u64) -> String {
     let mut head: Vec<String> = vec!["run".into()];

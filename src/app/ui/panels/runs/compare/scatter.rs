@@ -78,7 +78,7 @@ fn dimensions(results: &SweepResults) -> Vec<Dimension> {
     axes.chain(results.numbers.iter().map(|n| Dimension::Number(n.id.clone()))).collect()
 }
 
-/// The axes to begin with: of what differs between the runs and is not the seed, the first quantity and the first number
+/// The initial axes: of what differs between the runs and is not the seed, the first quantity and the first number
 /// besides; where there is none, any.
 fn first_axes(results: &SweepResults, step: u64) -> [Option<Dimension>; 2] {
     let all = dimensions(results);

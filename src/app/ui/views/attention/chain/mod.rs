@@ -15,7 +15,7 @@ use quantities::{Quantity, facts_ui, has_one_closed_class, large_figures, senten
 const ROOMY_HEIGHT: f32 = 440.0;
 /// The maximum number of positions in a block.
 const MAX_BLOCK_SIZE: usize = 48;
-const EMPTY: &str = "No attention was read yet. A run answers as soon as it has a model: press Space.";
+const EMPTY: &str = "No attention has been read yet. A run answers as soon as it has a model: press Space.";
 
 /// The text along which attention is read, as the user typed it; if it is empty, a held-out passage is read.
 #[derive(Debug, Clone, Default, PartialEq)]

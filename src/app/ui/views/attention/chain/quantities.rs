@@ -23,7 +23,7 @@ impl Quantity {
         match self {
             Self::Entropy => {
                 "How widely each query attends: \u{2212}\u{3a3} \u{3b1} ln \u{3b1} of its row, beside that of uniform \
-                 attention. It is no entropy that the chain must raise or lower: a diagnostic of the weights alone."
+                 attention. It is not an entropy that the chain must raise or lower: a diagnostic of the weights alone."
             }
             Self::Stationary => {
                 "Where walks are in the end (\u{3c0} = \u{3c0} \u{3b1}), and where those are that have not yet been absorbed \
@@ -56,7 +56,7 @@ impl Quantity {
         let (x, y) = self.axes(m.map(|m| m.value));
         let mut chart = Chart::new(format!("attention chain, {}", self.id()), x, y);
         let Some(m) = m else { return chart };
-        let Some(chain) = &m.chain else { return chart.empty("It is no Markov chain, so none of this is defined.") };
+        let Some(chain) = &m.chain else { return chart.empty("It is not a Markov chain, so none of this is defined.") };
         let positions = if self == Self::Lumping { chain.lumping.error.len() } else { chain.row_entropy.len() };
         chart.x = chart.x.include(&[-0.5, positions as f64 - 0.5]);
         let colour = variant_colour(cx.mirror, m.variant, cx.theme);

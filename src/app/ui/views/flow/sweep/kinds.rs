@@ -105,7 +105,7 @@ kinds! {
         "What a linear probe reads from the state at a depth, cross-validated. Dotted is chance.";
     FlowSweepLatency: Words, Latency, "time",
         Axis::new("turn"), Axis::new("ms per pass").include(&[0.0]), latency,
-        "Milliseconds of a forward pass, hybrid and baseline measured by turns: what the flow costs here. Each \
+        "Milliseconds of a forward pass, hybrid and baseline measured in turn: what the flow costs here. Each \
          point is the fastest of three passes.";
     FlowSweepDifficulty: Words, Difficulty, "harder input",
         Axis::new("surprise (nats)"), Axis::new("steps of dopri5").include(&[0.0]), difficulty,
@@ -234,7 +234,7 @@ fn gradients(chart: &mut Chart<'static>, steps: &[usize], curves: &[GradientCurv
     }
 }
 
-/// The three charts below that of the evaluations: the first step with the lengths above which so many steps suffice,
+/// The three charts below that of the evaluations: the first step with the lengths above which this many steps suffice,
 /// the mean curvature of the path, and the number of steps whose length the error estimate chose.
 pub fn lower_charts(sweep: &FlowSweepNfe, theme: &Theme) -> [Chart<'static>; 3] {
     let chart = |name: &str, y: Axis, lines: Vec<Line<'static>>| Chart {

@@ -1,4 +1,4 @@
-//! The canvas of a settling: words, traces under them, and each level's pictures, with where they stand.
+//! The canvas of a settling: words, traces under them, and each level's pictures, with their positions.
 
 use super::super::role_colour;
 use crate::ui::views::painting::*;
@@ -104,7 +104,7 @@ impl CanvasLayout {
         self.rect.left() + LABEL_WIDTH + (self.picture + GAP) * (column % self.columns) as f32
     }
 
-    /// How far below the first row a column stands.
+    /// How far a column is below the first row.
     fn row_offset(&self, column: usize) -> f32 {
         self.row * (column / self.columns) as f32
     }
@@ -347,7 +347,7 @@ fn bitmap_size(units: usize, cell: f32) -> Vec2 {
     vec2(columns as f32, rows as f32) * cell
 }
 
-/// Draws values as cells from `corner` on, in rows of so many columns; those without a colour show the ground.
+/// Draws values as cells from `corner` on, in rows of this many columns; those without a colour show the ground.
 fn draw_cells(
     painter: &Painter,
     corner: Pos2,
