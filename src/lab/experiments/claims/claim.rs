@@ -64,7 +64,8 @@ pub struct Claim {
     /// The finding that would refute the claim.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub turns: String,
-    /// The reason why its runs do not test it: its premise is not met, or no run could decide. The verdict is then
+    /// The reason why its runs do not test it: its premise is not met, they end long before the paper's
+    /// comparison, a floor or a ceiling hides any difference, or no run could decide. The verdict is then
     /// "cannot be told", whatever the numbers are. The hash of the rule leaves this field out, because it is about the
     /// result.
     #[serde(default, skip_serializing_if = "Option::is_none")]

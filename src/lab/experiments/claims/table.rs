@@ -28,7 +28,8 @@ and *cannot be told* otherwise, after Holm's correction for all rules of its pap
 margin (two one-sided tests); a difference that is not significant is not enough. Rules were fixed before the runs, except those of
 A19, A20b, B36 and C12, whose other readings say what had been seen; of B9 and D7 the paper's number, by which nothing is decided, was
 corrected afterwards. A rule that is edited later says so. A claim that its runs do not test (`untested`: its premise is not met,
-or no run could decide) *cannot be told*, whatever their numbers give: the reason is said beside it, and results.md has the
+its runs end where all still learn fast and the paper compares the ends of learning, a floor or a ceiling hides any difference, or
+no run could decide) *cannot be told*, whatever their numbers give: the reason is said beside it, and results.md has the
 verdict that the numbers give. Every such reason here was written after the runs.
 
 A verdict holds at the scale of its tier: *exact* is the paper's own experiment at its own size, or mathematics, which has none;
