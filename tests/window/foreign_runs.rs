@@ -97,7 +97,7 @@ fn a_dropped_table_by_the_name_of_a_log_is_no_graph() {
     let here = tempfile::tempdir().unwrap();
     let table = here.path().join("metrics.csv");
     std::fs::write(&table, "source,target\na,b\n").unwrap();
-    let mut desk = Desk::new(here.path());
+    let mut desk = TestWindow::new(here.path());
     desk.drop_folder(&table);
     desk.until("it is refused", |d| d.shows("it has no column `step`"));
 }

@@ -243,17 +243,11 @@ fn arrowheads_and_loops_are_seen() {
     let Some(mut offscreen) = adapter::offscreen() else { return };
     let mut image = |graph: NeuronGraph| {
         let mirror = mirror(graph);
+        let (config, theme) = (Config::defaults("neuron_graph", &[]), Theme::new(true));
         let figure = Figure {
-            view: "neuron_graph",
-            run: "",
-            mirror: &mirror,
-            step: 0,
-            config: &Config::defaults("neuron_graph", &[]),
-            knobs: &[],
-            theme: &Theme::new(true),
             size: [480.0, 400.0],
             pixels_per_point: 1.0,
-            questions: None,
+            ..Figure::new("neuron_graph", &mirror, &config, &[], &theme)
         };
         figure.image(&mut offscreen).unwrap()
     };

@@ -486,18 +486,9 @@ fn write_large_pictures_for_inspection() {
     for (dark, size, scale) in [(true, [960.0, 640.0], 1.0), (false, [960.0, 640.0], 1.0), (true, [900.0, 600.0], 2.0)]
     {
         let begun = std::time::Instant::now();
-        let figure = Figure {
-            view: "neuron_graph",
-            run: "",
-            mirror: &mirror,
-            step: 0,
-            config: &info().config,
-            knobs: &[],
-            theme: &Theme::new(dark),
-            size,
-            pixels_per_point: scale,
-            questions: None,
-        };
+        let (config, theme) = (info().config, Theme::new(dark));
+        let figure =
+            Figure { size, pixels_per_point: scale, ..Figure::new("neuron_graph", &mirror, &config, &[], &theme) };
         let image = figure.image(&mut offscreen).unwrap();
         println!("{dark} {size:?} {scale}: {:?}", begun.elapsed());
         fs::write(folder().join(format!("large-{dark}-{scale}.png")), image.png().unwrap()).unwrap();

@@ -136,16 +136,11 @@ fn a_picture_of_another_size_omits_lines_that_are_switched_off() {
     let Tile { view, mirror, config, knobs, selection, .. } = harness.state_mut();
     let theme = Theme::light();
     let figure = Figure {
-        view: "losses",
         run: "wide",
-        mirror,
         step: recorded::STEPS,
-        config,
-        knobs,
-        theme: &theme,
         size: [1000.0, 700.0],
         pixels_per_point: 1.0,
-        questions: None,
+        ..Figure::new("losses", mirror, config, knobs, &theme)
     };
     let drawing = figure.svg_of(view.as_mut(), selection);
     assert!(drawing.contains(">coupled<") && !drawing.contains(">frozen<"), "{}", &drawing[..400]);

@@ -65,16 +65,10 @@ fn themes(view: &str) -> &'static [bool] {
 fn view_picture(offscreen: &mut Offscreen, view: &str, mirror: &Mirror, dark: bool) -> RgbaImage {
     let (theme, config, knobs) = (Theme::new(dark), recorded::config(), recorded::knobs());
     let figure = Figure {
-        view,
-        run: "",
-        mirror,
         step: recorded::STEPS,
-        config: &config,
-        knobs: &knobs,
-        theme: &theme,
         size: [480.0, if view == HIGH { 600.0 } else { 300.0 }],
         pixels_per_point: 1.0,
-        questions: None,
+        ..Figure::new(view, mirror, &config, &knobs, &theme)
     };
     let image = figure.image(offscreen).unwrap_or_else(|e| panic!("{view}: {e}"));
     RgbaImage::from_raw(image.width, image.height, image.rgba).unwrap()

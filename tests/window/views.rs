@@ -49,16 +49,10 @@ impl Draw<'_> {
     fn figure<R>(&self, f: impl FnOnce(&Figure<'_>) -> R) -> R {
         let (theme, config, knobs) = (Theme::new(self.dark), recorded::config(), recorded::knobs());
         f(&Figure {
-            view: self.view,
-            run: "",
-            mirror: self.mirror,
             step: self.step,
-            config: &config,
-            knobs: &knobs,
-            theme: &theme,
             size: self.sheet.0,
             pixels_per_point: self.sheet.1,
-            questions: None,
+            ..Figure::new(self.view, self.mirror, &config, &knobs, &theme)
         })
     }
 

@@ -122,7 +122,7 @@ impl LargeFigure {
     }
 
     /// Draws it, with a label of at most `most` points; `sense` says whether a click on it does something.
-    fn ui(&self, ui: &mut Ui, theme: &Theme, has_trend: bool, sense: Sense, most: f32) -> Response {
+    pub fn ui(&self, ui: &mut Ui, theme: &Theme, has_trend: bool, sense: Sense, most: f32) -> Response {
         let words = self.galleys(ui, theme, most);
         let (rect, response) = ui.allocate_exact_size(vec2(self.width_of(&words, has_trend), HEIGHT), sense);
         let role = if sense.senses_click() { Role::Button } else { Role::Label };

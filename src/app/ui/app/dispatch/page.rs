@@ -60,9 +60,9 @@ fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
         UndoKind::UndoSettings => (PageAction::UndoSettings, "undo"),
         UndoKind::Redo => (PageAction::Redo, "redo"),
     };
-    let action = |name: &str| format!("{verb} \u{201c}{name}\u{201d}");
-    let ends = app.page().and_then(|page| Some((page.lab.id, undo::step_that_ends_run(page, kind).map(action)?)));
-    if ends.is_some_and(|(lab, action)| app.must_wait(lab, &action)) {
+    let label = |name: &str| format!("{verb} \u{201c}{name}\u{201d}");
+    let ends = app.page().and_then(|page| Some((page.lab.id, undo::step_that_ends_run(page, kind).map(label)?)));
+    if ends.is_some_and(|(lab, label)| app.must_wait(lab, &label)) {
         app.waiting = Some(PendingAction::Action(action.into()));
         return;
     }

@@ -91,14 +91,16 @@ pub fn choose<M: SynapseModel>(
     }
 }
 
+/// Counts the bytes that ids stand for.
+type ByteCount<'a> = Box<dyn Fn(&[u32]) -> usize + 'a>;
+
 /// A text in the tokens of a candidate.
 struct CandidateText<'a> {
     /// `None` if these tokens cannot say the text, or it has fewer than two of them.
     beginning: Option<TextBeginning>,
     /// The reason why these tokens would be taken were they the only ones.
     from: Evidence,
-    /// Counts the bytes that ids stand for.
-    bytes: Box<dyn Fn(&[u32]) -> usize + 'a>,
+    bytes: ByteCount<'a>,
 }
 
 /// The part of a text that candidates read.
