@@ -276,14 +276,14 @@ fn impossible_differences_and_views_are_reported_with_a_reason() {
     let [_, a, _, b] = runs();
     let to = dir.path().join("compared");
     let to = to.to_str().unwrap();
-    let out = compare(&[a, b], &["--view", "attention", "--out", to]);
+    let out = compare_unpainted(&[a, b], &["--view", "attention", "--out", to]);
     assert!(out.status.success() && output_of(&out).contains("are of different texts"), "{}", output_of(&out));
     for (more, words) in [
         (vec!["--view", "nothing", "--out", to], "there is no view `nothing`"),
         (vec!["--view", "attention", "--step", "10", "--out", to], "no run has a step 10: the last one of any is 9"),
         (vec!["--view", "neuron_graph", "--out", to], "has nothing to show of these runs at step 9"),
     ] {
-        let out = compare(&[a, b], &more);
+        let out = compare_unpainted(&[a, b], &more);
         assert!(out.status.code() == Some(2) && output_of(&out).contains(words), "{}", output_of(&out));
     }
 }

@@ -100,7 +100,7 @@ fn a_folder_that_is_moved_deleted_or_replaced_ends_the_run() {
         // a folder is deleted file by file, so a checkpoint may fail before the logs are deleted
         let is_cut_short = name == "deleted" && words.contains("cannot write") && words.contains("checkpoints");
         assert!(words.contains("can no longer be recorded") || is_cut_short, "{name}: {words}");
-        let left = if folder.exists() { contents(&folder) } else { vec![] };
+        let left = if folder.exists() { contents(&folder) } else { Default::default() };
         assert!(left.iter().all(|(_, bytes)| bytes.is_empty()), "{name}: something was written to a ghost: {left:?}");
         if aside.exists() {
             let metrics = fs::read_to_string(aside.join("metrics.jsonl")).unwrap();

@@ -276,7 +276,7 @@ fn invalid_sweeps_are_refused_before_any_file_is_made() {
 /// If two sweeps start at the same time, one trains the runs, and the other names the process that does.
 #[test]
 fn two_sweeps_at_once_make_the_runs_of_one() {
-    let made = with_spec(SPEC);
+    let made = with_spec(&SPEC.replace("[7, 8]", "[7]"));
     let here = made.path();
     let begin = || {
         let mut command = command(here, ["sweep", "rates.toml", "--jobs", "2"]);
@@ -287,9 +287,9 @@ fn two_sweeps_at_once_make_the_runs_of_one() {
     let mut codes = outputs.each_ref().map(|output| output.status.code());
     codes.sort_unstable();
     assert_eq!(codes, [Some(0), Some(2)], "{all}");
-    assert_eq!(runs(here).len(), 8, "{all}");
+    assert_eq!(runs(here).len(), 4, "{all}");
     let again = orrery(here, &["sweep", "rates.toml", "--missing"]);
-    assert_eq!((again.status.code(), runs(here).len()), (Some(0), 8), "the lock was let go: {}", output_of(&again));
+    assert_eq!((again.status.code(), runs(here).len()), (Some(0), 4), "the lock was let go: {}", output_of(&again));
     let folder = here.join("sweeps/rates");
     let left = |folder: &Path, ending: &str| {
         let names = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());

@@ -156,20 +156,28 @@ fn runs_and_tells(lab: &Lab, preset: &Preset) -> BTreeSet<&'static str> {
     if config.value(TrainSettings::window).is_ok_and(|window| window > 256) {
         config.set_text(&knobs, TrainSettings::window.name, "32").unwrap();
     }
-    // so would the ranks of the attention of many variants; prose can have shorter windows, unlike tasks
+    // so would what probes compare between all tokens, for many variants; prose can have shorter windows, unlike tasks
     let is_usual_text = config.get("corpus.source") == lab.config(None).unwrap().get("corpus.source");
-    let is_long = config.value(TrainSettings::window).is_ok_and(|window| window > 64);
-    if lab.id == "coupled_qk" && is_usual_text && is_long {
+    let is_of_prose = ["coupled_qk", "fast_slow", "neuron_graph", "spen", "trained_bdh"].contains(&lab.id);
+    let longest = if lab.id == "spen" { 32 } else { 64 };
+    if is_of_prose && is_usual_text && config.value(TrainSettings::window).is_ok_and(|window| window > longest) {
         config.set_text(&knobs, TrainSettings::window.name, "32").unwrap();
     }
-    // so would the probes of a deep model and the large states of many neurons; bytes need only a small part of a
-    // padded vocabulary
+    let statistics = "probe.attention_statistics_every";
+    if config.value(TrainSettings::window).is_ok_and(|window| window > 128) && config.get(statistics).is_some() {
+        config.set_text(&knobs, statistics, "0").unwrap();
+    }
+    // so would the probes of a deep model, the large states of many neurons, the communities of many edges and exact
+    // solutions; bytes need only a small part of a padded vocabulary
     let number = |config: &Config, key: &str| config.get(key).and_then(Value::as_f64);
     for (key, above, less) in [
         ("model.layers", 7.0, "1"),
         ("model.layers", 2.0, "2"),
         ("model.neurons", 512.0, "512"),
         ("corpus.vocab", 8192.0, "512"),
+        ("graph.edges", 2000.0, "2000"),
+        ("graph.restarts", 1.0, "1"),
+        ("approach.max_iters", 4.0, "4"),
     ] {
         if number(&config, key).is_some_and(|value| value > above) {
             config.set_text(&knobs, key, less).unwrap();
@@ -202,10 +210,17 @@ fn runs_and_tells(lab: &Lab, preset: &Preset) -> BTreeSet<&'static str> {
     if config.value(FinetuneSettings::steps).is_ok_and(|updates| updates > 0) {
         config.set_text(&knobs, FinetuneSettings::steps.name, "2").unwrap();
     }
-    // a continuation needs a forward pass for each token, so it runs only with the lab's first preset
-    let next_tokens = "probe.next_tokens_every";
-    if preset.id != lab.presets[0].id && config.get(next_tokens).is_some() {
-        config.set_text(&knobs, next_tokens, "0").unwrap();
+    // a continuation needs a forward pass for each token, and what a gate does to attention many windows, so they run
+    // only with the first preset of a lab that measures them
+    for key in ["probe.next_tokens_every", "probe.gate_entropy_every"] {
+        let measures = |other: &&Preset| {
+            let config = lab.config(Some(other.id)).unwrap();
+            number(&config, key).is_some_and(|every| every > 0.0)
+        };
+        let is_first = lab.presets.iter().find(measures).is_some_and(|first| first.id == preset.id);
+        if config.get(key).is_some() && !is_first {
+            config.set_text(&knobs, key, "0").unwrap();
+        }
     }
     // so does the distance from equilibrium, except for presets with another way of solving for it
     let residual = "probe.residual_every";

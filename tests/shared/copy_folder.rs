@@ -1,6 +1,10 @@
-//! Copies a folder, for tests that change one.
+//! Copies a folder, or holds what is in it, for tests that change one or see that nothing does.
 
-use std::{fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// Copies a folder and everything in it.
 pub fn copy_folder(from: &Path, to: &Path) {
@@ -13,4 +17,18 @@ pub fn copy_folder(from: &Path, to: &Path) {
             fs::copy(entry.path(), to).unwrap();
         }
     }
+}
+
+/// Every file of a folder with its bytes.
+pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_dir() {
+            all.extend(contents(&entry.path()));
+        } else {
+            // on some systems a lock file cannot be read while it is held
+            all.insert(entry.path(), fs::read(entry.path()).unwrap_or_default());
+        }
+    }
+    all
 }

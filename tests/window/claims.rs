@@ -33,7 +33,6 @@ use orrery::{
     telemetry::RunHandle,
     ui::{
         app::{App, Opening, Start},
-        dialog::DialogKind,
         host::{Delivery, Host},
     },
 };
@@ -215,12 +214,6 @@ impl Host for Shelf {
         RunHandle { commands: bounded(1).0, inbox: Default::default() }
     }
 
-    fn pick(&mut self, _: DialogKind) {}
-    fn identify(&mut self, _: PathBuf) {}
-    fn read_text(&mut self, _: PathBuf) {}
-    fn write(&mut self, _: PathBuf, _: Vec<u8>) {}
-    fn list_runs(&mut self) {}
-
     fn list_claims(&mut self) {
         self.sender.send(Delivery::Claims(Ok(self.papers.clone()))).unwrap();
     }
@@ -243,10 +236,6 @@ impl Host for Shelf {
 
     fn deliveries(&mut self) -> Vec<Delivery> {
         self.arrived.try_iter().collect()
-    }
-
-    fn devices(&self) -> Vec<(String, String, bool)> {
-        vec![]
     }
 }
 

@@ -45,8 +45,9 @@ struct Sheet {
 const PRESENTED: f32 = 1.5;
 /// The pause between two frames while the model works, so that it gets the core.
 const PAUSE: Duration = Duration::from_millis(20);
-/// The length of a frame in seconds while animations end, which takes some tenths of a second.
-const LONG_FRAME: f32 = 0.05;
+/// The length of a frame in seconds while animations end, which takes some tenths of a second. In a longer one egui
+/// moves nothing farther.
+const LONG_FRAME: f32 = 0.1;
 
 const SHEETS: [Sheet; 4] = [
     Sheet { name: "1280x800", size: [1280.0, 800.0], scale: 1.0, presents: false, is_narrow: false },
@@ -120,7 +121,7 @@ impl TestWindow {
     /// Steps until the model has answered every question and nothing moves.
     fn settle(&mut self) {
         let (mut calm, begun) = (0, Instant::now());
-        while calm < 6 && begun.elapsed() < Duration::from_secs(20) {
+        while calm < 4 && begun.elapsed() < Duration::from_secs(20) {
             self.harness.step();
             calm += 1;
             if self.is_asked() {

@@ -68,7 +68,9 @@ fn tile_on(offscreen: &Offscreen, size: [f32; 2], mirror: Mirror, dark: bool) ->
         .renderer(WgpuTestRenderer::from_render_state(state))
         .with_context_setup(move |ctx| gpu::install(ctx, &told))
         .with_render_every_step(true);
-    tile_in(builder, mirror, false, dark)
+    let mut harness = tile_in(builder, mirror, false, dark);
+    harness.state_mut().writes = false;
+    harness
 }
 
 fn tile_in(builder: HarnessBuilder<Tile>, mirror: Mirror, still: bool, dark: bool) -> Harness<'static, Tile> {

@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, fs, time::Duration};
 
 use eframe::egui::{Color32, Key};
-use egui_kittest::kittest::Queryable;
+use egui_kittest::{Harness, kittest::Queryable};
 use image::RgbaImage;
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
@@ -106,21 +106,29 @@ fn opened(lab: &str) -> RgbaImage {
     let folder = tempfile::tempdir().unwrap();
     let host = DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples();
     let start = Start { opening: Some(Opening::Lab(lab.into())), ..Start::default() };
-    let mut app = walk::window(Box::new(host), start, true);
+    let builder = Harness::builder().with_size(PAGE).with_step_dt(0.05).wgpu();
+    let mut app = builder.build_eframe(move |cc| App::new(cc, Box::new(host), start));
     let is_read = |app: &App| app.page()?.run.as_ref()?.has_ended().then_some(());
     until_within(Duration::from_secs(60), &mut app, lab, is_read);
     // with reduced motion a graph's layout comes to rest at once, and not after as many frames as were drawn until now
     app.get_by_label("Menu").click();
     app.run_steps(3);
     app.get_by_label_contains("Reduced motion").click();
-    walk::picture(&mut app)
+    // a second and a half, after which all animations have ended
+    walk::picture_after(&mut app, 30)
 }
 
 /// The image over the page's colour, because a window has this background and a test renders onto a transparent one.
 pub fn over(page: Color32, mut image: RgbaImage) -> RgbaImage {
-    for pixel in image.pixels_mut() {
-        let rest = u16::from(255 - pixel.0[3]);
-        for (value, ground) in pixel.0.iter_mut().zip(page.to_array()) {
+    let page = page.to_array();
+    // nearly all pixels are opaque or empty, and the arithmetic is not optimised here
+    for pixel in image.chunks_exact_mut(4).filter(|pixel| pixel[3] < 255) {
+        if pixel == [0; 4] {
+            pixel.copy_from_slice(&page);
+            continue;
+        }
+        let rest = u16::from(255 - pixel[3]);
+        for (value, ground) in pixel.iter_mut().zip(page) {
             *value = value.saturating_add((u16::from(ground) * rest / 255) as u8);
         }
     }

@@ -26,7 +26,6 @@ use orrery::{
     ui::{
         app::{App, Start},
         comparison::{ComparedLine, ComparedRuns, Comparison},
-        dialog::DialogKind,
         host::{Delivery, Host},
         lists::Lists,
         views::VIEWS,
@@ -66,12 +65,6 @@ impl Host for Shelf {
         RunHandle { commands: bounded(1).0, inbox: Default::default() }
     }
 
-    fn pick(&mut self, _: DialogKind) {}
-    fn identify(&mut self, _: PathBuf) {}
-    fn read_text(&mut self, _: PathBuf) {}
-    fn write(&mut self, _: PathBuf, _: Vec<u8>) {}
-    fn list_runs(&mut self) {}
-
     fn list_run_table(&mut self) {
         self.sender.send(Delivery::RunTable { rows: self.rows.clone(), is_complete: true }).unwrap();
     }
@@ -102,10 +95,6 @@ impl Host for Shelf {
 
     fn deliveries(&mut self) -> Vec<Delivery> {
         self.arrived.try_iter().collect()
-    }
-
-    fn devices(&self) -> Vec<(String, String, bool)> {
-        vec![]
     }
 }
 

@@ -35,7 +35,7 @@ fn compare_in(folder: &Path, name: &str, image: &RgbaImage) -> SnapshotResult {
 /// Makes an image opaque, as if it were shown on black, because transparency is not compared.
 fn opaque(image: &RgbaImage) -> RgbaImage {
     let mut image = image.clone();
-    image.pixels_mut().for_each(|p| p.0[3] = 255);
+    image.chunks_exact_mut(4).for_each(|pixel| pixel[3] = 255);
     image
 }
 

@@ -6,10 +6,7 @@ use crossbeam::channel::bounded;
 use orrery::{
     config::Config,
     telemetry::RunHandle,
-    ui::{
-        dialog::DialogKind,
-        host::{Delivery, Host},
-    },
+    ui::host::{Delivery, Host},
 };
 
 /// Starts runs by calling the function.
@@ -24,21 +21,11 @@ impl<F: FnMut(&Config) -> Result<RunHandle, String>> Host for StubHost<F> {
         RunHandle { commands: bounded(1).0, inbox: Default::default() }
     }
 
-    fn pick(&mut self, _dialog: DialogKind) {}
-    fn identify(&mut self, _: PathBuf) {}
-    fn read_text(&mut self, _path: PathBuf) {}
-    fn write(&mut self, _path: PathBuf, _bytes: Vec<u8>) {}
-    fn list_runs(&mut self) {}
-
     fn export_folder(&self) -> PathBuf {
         PathBuf::new()
     }
 
     fn deliveries(&mut self) -> Vec<Delivery> {
-        vec![]
-    }
-
-    fn devices(&self) -> Vec<(String, String, bool)> {
         vec![]
     }
 }

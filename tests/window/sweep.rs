@@ -26,7 +26,6 @@ use orrery::{
     telemetry::RunHandle,
     ui::{
         app::{App, Opening, Start},
-        dialog::DialogKind,
         host::{Delivery, Host},
     },
 };
@@ -410,12 +409,6 @@ impl Host for OneSweepHost {
         RunHandle { commands: bounded(1).0, inbox: Default::default() }
     }
 
-    fn pick(&mut self, _: DialogKind) {}
-    fn read_text(&mut self, _: PathBuf) {}
-    fn identify(&mut self, _: PathBuf) {}
-    fn write(&mut self, _: PathBuf, _: Vec<u8>) {}
-    fn list_runs(&mut self) {}
-
     fn read_sweep(&mut self, folder: PathBuf) {
         let results = SweepResults { process: self.process.clone(), ..made_up() };
         self.arrived.push(Delivery::Sweep { folder, read: Ok(Arc::new(results)) });
@@ -431,10 +424,6 @@ impl Host for OneSweepHost {
 
     fn deliveries(&mut self) -> Vec<Delivery> {
         std::mem::take(&mut self.arrived)
-    }
-
-    fn devices(&self) -> Vec<(String, String, bool)> {
-        vec![]
     }
 }
 

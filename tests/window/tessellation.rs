@@ -11,7 +11,10 @@ use orrery::{
     ui::views::VIEWS,
 };
 
-use crate::{recorded, tiles::Tile};
+use crate::{
+    recorded,
+    tiles::{Tile, sized},
+};
 
 /// Five times the vertices that any view draws of recorded runs. A line whose invisible part is drawn exceeds this by
 /// orders of magnitude.
@@ -27,8 +30,8 @@ pub fn unseen(builder: HarnessBuilder<Tile>) -> HarnessBuilder<Tile> {
     builder.with_context_setup(|ctx| gpu::install_target(ctx, TARGET))
 }
 
-/// Draws another tile in an [`unseen`] window. Of what was drawn before, only the fonts are kept, since loading them
-/// takes longer than drawing a tile many times.
+/// Draws the first frame of another tile in an [`unseen`] window. Of what was drawn before, only the fonts are kept,
+/// since loading them takes longer than drawing a tile many times.
 pub fn replace(harness: &mut Harness<'_, Tile>, tile: Tile) {
     harness.ctx.memory_mut(|memory| {
         let options = std::mem::take(&mut memory.options);
@@ -37,7 +40,14 @@ pub fn replace(harness: &mut Harness<'_, Tile>, tile: Tile) {
     });
     gpu::install_target(&harness.ctx, TARGET);
     *harness.state_mut() = tile;
-    harness.run_steps(3);
+    harness.step();
+}
+
+/// A tile of 640 x 400 points, in the window of an earlier one if there is one.
+pub fn shown_in(window: Option<Harness<'static, Tile>>, tile: Tile) -> Harness<'static, Tile> {
+    let Some(mut harness) = window else { return tile.shown(unseen(sized(640.0, 400.0))) };
+    replace(&mut harness, tile);
+    harness
 }
 
 /// A tile with a view of a run and the settings of the recorded runs.

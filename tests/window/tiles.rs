@@ -1,7 +1,12 @@
 //! A harness for tests of a single view: it draws the view in a tile, sends it user input, and collects what the view
 //! requests and exports.
 
-use eframe::egui::{self, Modifiers, PointerButton, Pos2, Rect, Ui, Vec2, accesskit::Role, vec2};
+use eframe::egui::{
+    self, Modifiers, PointerButton, Pos2, Rect, Shape, Ui, Vec2,
+    accesskit::Role,
+    epaint::{ClippedShape, TextShape},
+    vec2,
+};
 use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable};
 use orrery::{
     config::{Config, Knob},
@@ -166,16 +171,26 @@ pub fn click(harness: &mut Harness<'_, Tile>, at: Pos2) {
     harness.step();
 }
 
-/// Every text of the last frame, in the order in which they were painted.
-pub fn painted<S>(harness: &Harness<'_, S>) -> Vec<String> {
-    fn read(shape: &egui::Shape, into: &mut Vec<String>) {
+/// Every text of a frame, in the order in which they are painted.
+pub fn texts(shapes: &[ClippedShape]) -> Vec<&TextShape> {
+    fn read<'s>(shape: &'s Shape, into: &mut Vec<&'s TextShape>) {
         match shape {
-            egui::Shape::Vec(all) => all.iter().for_each(|s| read(s, into)),
-            egui::Shape::Text(text) => into.push(text.galley.text().to_owned()),
+            Shape::Vec(all) => all.iter().for_each(|s| read(s, into)),
+            Shape::Text(text) => into.push(text),
             _ => {}
         }
     }
     let mut all = vec![];
-    harness.output().shapes.iter().for_each(|s| read(&s.shape, &mut all));
+    shapes.iter().for_each(|s| read(&s.shape, &mut all));
     all
+}
+
+/// The words of [`texts`].
+pub fn words(shapes: &[ClippedShape]) -> Vec<String> {
+    texts(shapes).into_iter().map(|text| text.galley.text().to_owned()).collect()
+}
+
+/// The words of the last frame.
+pub fn painted<S>(harness: &Harness<'_, S>) -> Vec<String> {
+    words(&harness.output().shapes)
 }

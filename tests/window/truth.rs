@@ -3,7 +3,7 @@
 
 use crossbeam::channel::bounded;
 use eframe::egui::{
-    self, Context, Memory, RawInput, Rect, Shape,
+    self, Context, Memory, RawInput, Rect,
     accesskit::{Node, NodeId},
     pos2, vec2,
 };
@@ -27,7 +27,7 @@ use orrery::{
     },
 };
 
-use crate::{recorded, stub_host::StubHost, tessellation::view_ids};
+use crate::{recorded, stub_host::StubHost, tessellation::view_ids, tiles::words};
 
 /// The view whose animation has its own clock, so that its content depends on when it was opened.
 const HAS_A_CLOCK: &[&str] = &["oscillators"];
@@ -195,14 +195,6 @@ impl TestWindow {
     }
 }
 
-fn read(shape: &Shape, texts: &mut Vec<String>) {
-    match shape {
-        Shape::Text(text) => texts.push(text.galley.text().to_owned()),
-        Shape::Vec(all) => all.iter().for_each(|s| read(s, texts)),
-        _ => {}
-    }
-}
-
 /// Returns texts and table of a page's maximised tile after a few frames, and sends the questions it asks to the run.
 pub fn texts_at_rest(page: &mut Page, ctx: &Context, now: f64) -> Words {
     let mut texts = vec![];
@@ -247,8 +239,7 @@ pub fn frame(page: &mut Page, ctx: &Context, now: f64, events: Vec<egui::Event>)
         }
     }
     let changes = actions.changes().map(|(key, _)| key.to_owned()).collect();
-    let mut texts = vec![];
-    out.shapes.iter().for_each(|s| read(&s.shape, &mut texts));
+    let texts = words(&out.shapes);
     let widgets = out.platform_output.accesskit_update.as_ref().map_or(vec![], |update| update.nodes.clone());
     out.drop_without_applying_deltas();
     Frame { texts, widgets, changes }
@@ -348,7 +339,6 @@ fn inspector(page: &mut Page, ctx: &Context) -> Vec<String> {
     let (theme, mut session) = (Theme::dark(), Session { tab: Tab::Inspector, ..Session::default() });
     let (mut actions, mut texts) = (Actions::default(), vec![]);
     for _ in 0..3 {
-        texts.clear();
         let screen_rect = Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(900.0, 3000.0)));
         let out = ctx.run_ui(RawInput { screen_rect, ..RawInput::default() }, |ui| {
             theme::apply(&theme, true, ui.ctx());
@@ -356,7 +346,7 @@ fn inspector(page: &mut Page, ctx: &Context) -> Vec<String> {
             let mut shell = Shell { theme: &theme, session, lists, actions, devices: &[], trash: &[], now: 0.0 };
             right_panel_ui(ui, &mut shell, page);
         });
-        out.shapes.iter().for_each(|s| read(&s.shape, &mut texts));
+        texts = words(&out.shapes);
         out.drop_without_applying_deltas();
     }
     texts

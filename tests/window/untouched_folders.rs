@@ -21,14 +21,13 @@ use orrery::{
     store,
     telemetry::{Command, Event, Inbox, RunHandle, RunInfo, RunState},
     ui::{
-        dialog::DialogKind,
         host::{Delivery, Host, Wake},
         session::SharedSession,
     },
 };
 
 use crate::{
-    copy_folder::copy_folder,
+    copy_folder::{contents, copy_folder},
     left_runs::{STEPS, TestWindow, desk_at, interrupted},
     multiples, recorded,
     ui::Dropped,
@@ -66,11 +65,6 @@ impl Host for Opener {
         self.desktop.identify(path);
     }
 
-    fn pick(&mut self, _: DialogKind) {}
-    fn read_text(&mut self, _: PathBuf) {}
-    fn write(&mut self, _: PathBuf, _: Vec<u8>) {}
-    fn list_runs(&mut self) {}
-
     fn export_folder(&self) -> PathBuf {
         self.desktop.export_folder()
     }
@@ -78,24 +72,6 @@ impl Host for Opener {
     fn deliveries(&mut self) -> Vec<Delivery> {
         self.desktop.deliveries()
     }
-
-    fn devices(&self) -> Vec<(String, String, bool)> {
-        vec![]
-    }
-}
-
-/// Every file of a folder with its bytes.
-fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut all = BTreeMap::new();
-    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        if path.is_dir() {
-            all.extend(contents(&path));
-        } else {
-            // on some systems a lock file cannot be read while it is held
-            all.insert(path.clone(), fs::read(&path).unwrap_or_default());
-        }
-    }
-    all
 }
 
 /// The files that differ between two states of a folder.

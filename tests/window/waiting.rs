@@ -43,7 +43,8 @@ pub fn looking_every<R>(
     }
 }
 
-/// Draws frames of a window by `step` until `holds` is true, with a pause before each, because runs work meanwhile.
+/// Draws frames of a window by `step` until `holds` is true, with a pause before each that is longer than a frame,
+/// because runs work meanwhile.
 ///
 /// # Panics
 /// After `time`, with `what` in the message.
@@ -51,7 +52,7 @@ pub fn step_until<D>(time: Duration, window: &mut D, step: impl Fn(&mut D), what
     let begun = Instant::now();
     while !holds(window) {
         assert!(begun.elapsed() < time, "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(15));
         step(window);
     }
 }

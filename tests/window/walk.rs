@@ -110,15 +110,15 @@ pub fn window(host: Box<dyn Host>, start: Start, is_drawn: bool) -> Harness<'sta
     builder.build_eframe(move |cc| App::new(cc, host, start))
 }
 
-/// The rendered window, with the pointer outside of it.
-pub fn picture(app: &mut Harness<'_, App>) -> RgbaImage {
+/// The rendered window after so many frames, with the pointer outside of it.
+pub fn picture_after(app: &mut Harness<'_, App>, frames: usize) -> RgbaImage {
     app.event(Event::PointerGone);
-    app.run_steps(REST);
+    app.run_steps(frames);
     pictures::over(app.state().theme().page, app.render().expect("rendered"))
 }
 
 fn look(app: &mut Harness<'_, App>, name: &str, comparison: &mut Comparison) {
-    comparison.check(name, &picture(app));
+    comparison.check(name, &picture_after(app, REST));
 }
 
 /// The ends of a run that the test plays.

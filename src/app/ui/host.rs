@@ -161,22 +161,22 @@ pub trait Host {
         None
     }
     /// Shows a dialog on another thread.
-    fn pick(&mut self, dialog: DialogKind);
-    fn read_text(&mut self, path: PathBuf);
+    fn pick(&mut self, _dialog: DialogKind) {}
+    fn read_text(&mut self, _path: PathBuf) {}
     /// Reads the system's fonts for Chinese, Japanese and Korean; answers by [`Delivery::Fonts`].
     fn read_fonts(&mut self) {}
     /// Finds out what kind of thing a path leads to, where its name does not tell: folders may have names like files,
     /// and JSON may hold several things. The answer is [`Delivery::Identified`].
-    fn identify(&mut self, path: PathBuf);
+    fn identify(&mut self, _path: PathBuf) {}
     /// Reads a file to find out whether it holds what a setting takes it for beside the others, and answers by
     /// [`Delivery::Checked`]; false for a host that cannot read files.
     fn check_file(&mut self, _file: &ChosenFile, _settings: &Config) -> bool {
         false
     }
-    fn write(&mut self, path: PathBuf, bytes: Vec<u8>);
+    fn write(&mut self, _path: PathBuf, _bytes: Vec<u8>) {}
     /// The folder of exports that no dialog asks about.
     fn export_folder(&self) -> PathBuf;
-    fn list_runs(&mut self);
+    fn list_runs(&mut self) {}
     /// Asks for the table of runs: first the rows that are known already, then all of them.
     fn list_run_table(&mut self) {}
     fn compare_runs(&mut self, _runs: Vec<PathBuf>) {}
@@ -206,5 +206,7 @@ pub trait Host {
     /// The deliveries that have arrived since the last call. It never waits.
     fn deliveries(&mut self) -> Vec<Delivery>;
     /// Devices for the device menu: (name in the config, label, whether it is available).
-    fn devices(&self) -> Vec<(String, String, bool)>;
+    fn devices(&self) -> Vec<(String, String, bool)> {
+        vec![]
+    }
 }

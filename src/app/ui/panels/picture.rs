@@ -144,8 +144,9 @@ fn encode(shot: &ColorImage, rect: Rect, scale: f32) -> Result<Vec<u8>, String> 
     let mut pixels = Vec::with_capacity((right - left) * (bottom - top) * 4);
     for y in top..bottom {
         let row = shot.pixels.get(y * width + left..y * width + right).unwrap_or_default();
-        pixels.extend(row.iter().flat_map(|p| [p.r(), p.g(), p.b(), 255]));
+        pixels.extend_from_slice(bytemuck::cast_slice(row));
     }
+    pixels.chunks_exact_mut(4).for_each(|pixel| pixel[3] = 255);
     png::encode(&pixels, [(right - left) as u32, (bottom - top) as u32])
         .map_err(|e| format!("the picture could not be encoded: {e}"))
 }
