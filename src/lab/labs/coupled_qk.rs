@@ -46,7 +46,7 @@ pub static LAB: Lab = Lab {
         "coupled_qk_couplings", "Cheaper couplings",
         "Linear mixing, one MLP for both and an invertible coupling beside Euler's: what is the active part? Three seeds. About half an hour.";
         "coupled_qk_labels", "Fine-tuning on labels",
-        "Every variant reads prose, then tells good opinions from bad ones by a classification head. Three seeds. About half an hour.";
+        "Every variant reads prose, then separates good opinions from bad ones by a classification head. Three seeds. About half an hour.";
         "coupled_qk_layers", "Which layers", "Evolution in all layers, in the first half, in the last half. About half an hour.";
         "coupled_qk_paper", "Paper",
         "The 60M model and schedule of the paper with all six variants of its table 1, for a GPU and a text of your own.";

@@ -22,7 +22,7 @@ use settings::{EquilibriumSettings, GeneratorSettings, MapSettings, Task};
 pub static LAB: Lab = Lab {
     id: "equilibrium",
     title: "Equilibrium",
-    question: "A fast flow settles wherever the slow context sends it. When is that place a stationary distribution, and who can foretell it?",
+    question: "A fast flow settles where the slow context sends it. When is that a stationary distribution, and can a network predict it?",
     source: "Fast-slow hierarchical pretraining, arXiv 2606.16730, \u{a7}5\u{2013}8",
     lesson: include_str!("../../../assets/lessons/equilibrium.md"),
     groups: groups! {
@@ -39,17 +39,17 @@ pub static LAB: Lab = Lab {
         "A random generator of twelve states, as in the paper's check, and a network that learns where its flow \
          settles.";
         "equilibrium_bridge", "Two clusters and a bridge",
-        "Mass spreads at once inside a cluster and crosses a weak bridge only slowly: the spectral gap is small, and \
-         the map is hard to learn.";
+        "Mass spreads at once inside a cluster and crosses a weak bridge only slowly: the spectral gap, the slowest \
+         rate, is small, and the map is hard to learn.";
         "equilibrium_ring", "A ring",
         "Sixteen states in a circle, each joined with its two neighbours: mass goes round step by step, and the gap \
          shrinks about with the square of the circle's length.";
         "equilibrium_reducible", "Cut in two",
-        "No rate joins the two halves: the kernel has two dimensions, and where the flow ends depends on where it \
-         began.";
+        "No rate joins the two halves: each has a stationary distribution of its own, and where the flow ends depends \
+         on where it began.";
         "equilibrium_block", "A trained block",
-        "A fast-slow model learns a text. Its block has a quasi-steady state, and nothing makes it a generator: how \
-         far it is from one, before training and after. Its own slow state drives one beside it. A few minutes.";
+        "A fast-slow model learns a text. Nothing makes its block a generator: how far is it from one, before training \
+         and after? Its slow state also controls a generator beside it. A few minutes.";
         "equilibrium_slow_manifold", "Slow manifold",
         "Van der Pol's oscillator: particles collapse on the slow manifold and jump where it folds. Move the \
          timescale ratio, the parameter and the start.";

@@ -26,7 +26,7 @@ macro_rules! examples {
 pub const MAX_PACKED: usize = 150_000;
 
 static EXAMPLES: &[Example] = examples! {
-    // on prose the gate stays closed, as the paper says
+    // on prose the gate hardly opens
     "fast_slow": "fast_slow_needed",
     "equilibrium": "equilibrium",
     "traces": "traces",

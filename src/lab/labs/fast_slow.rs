@@ -30,11 +30,11 @@ pub static LAB: Lab = Lab {
         "fast_slow_needed", "Needed",
         "A fact is told once and asked for far beyond the fast path's reach: the gate must open. About five minutes; the gate opens in the first.";
         "fast_slow_seeds", "Needed, three seeds",
-        "The same over three seeds, so that the difference can be set against chance. About a quarter of an hour.";
+        "The same over three seeds, so that the difference can be compared with chance. About a quarter of an hour.";
         "fast_slow_story", "Needed, in words",
         "The same question as readable stories: a name given in the first sentence, asked for in the last. A few minutes.";
         "fast_slow_ladder", "Ladder of approaches",
-        "One pass, three passes, Anderson, a residual penalty and a learned projector race on the needed task. Three seeds. About an hour.";
+        "One pass, three passes, Anderson acceleration, a residual penalty and a learned projector race on the needed task. Three seeds. About an hour.";
         "fast_slow_equilibrium", "Solved equilibria",
         "One pass beside a fast state that is solved for: the paper's equation, and a backward Euler step. A few minutes.";
         "fast_slow_decay", "Learned decay",
@@ -43,7 +43,7 @@ pub static LAB: Lab = Lab {
         "No pooling: two fast passes with the slow state held, then one slow update. Beside the pooled model. A few minutes.";
         "fast_slow_paper", "Paper", "The paper's setting: learning rate 1e-4, 650 steps, with both dense baselines. About a quarter of an hour.";
         "fast_slow_long", "Ten million tokens",
-        "Windows of 1,024 tokens, ten million of them, which the paper has not run. About an hour, with a text of your own.";
+        "Ten million tokens in windows of 1,024, which the paper has not run. About an hour, with a text of your own.";
     },
     plan: |config| plan(config, &FastSlowSettings::read(config)?),
     drawing: draw,

@@ -22,7 +22,7 @@ use settings::{CompareSettings, GrammarRolesSettings, GrammarSettings, NetworkSe
 pub static LAB: Lab = Lab {
     id: "grammar_roles",
     title: "Grammar roles",
-    question: "Can a network that is never told what an agent is tell who does what to whom, and does it take a network?",
+    question: "Can a network that learns without labels tell who does what to whom, and is a network needed at all?",
     source: "EMA is not all you need, arXiv 2604.08556, \u{a7}3\u{2013}4",
     lesson: include_str!("../../../assets/lessons/grammar_roles.md"),
     groups: groups! {
@@ -42,8 +42,8 @@ pub static LAB: Lab = Lab {
         "Three bidirectional GRUs that are told the roles, one of them started badly, on the same axes.";
         "grammar_roles_hebbian", "Hebbian rules",
         "Four rules for the feedforward weights, which the paper gave up, beside the random ones: accuracy and effective rank.";
-        "grammar_roles_second", "Filled otherwise",
-        "What the paper leaves open, chosen otherwise: more units on, relative precisions, a weak buffer.";
+        "grammar_roles_second", "Other choices",
+        "Where the paper leaves something open, another choice: more units on, relative precisions, a weak buffer.";
         "grammar_roles_paper", "As many as in the paper", "5,000 sentences to learn from and 3,000 in each test.";
     },
     plan: |config| plan(config, &GrammarRolesSettings::read(config)?),

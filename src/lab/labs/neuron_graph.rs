@@ -15,7 +15,7 @@ use crate::{
 pub static LAB: Lab = Lab {
     id: "neuron_graph",
     title: "Neuron graph",
-    question: "Do neurons that learn a language fall into communities, more than chance would have it?",
+    question: "Do neurons that learn a language form communities, more than by chance?",
     source: "The Dragon Hatchling (BDH), arXiv 2509.26507",
     lesson: include_str!("../../../assets/lessons/neuron_graph.md"),
     groups: groups! { graph = "Graph", model, corpus, train, probe = "Measuring", run },

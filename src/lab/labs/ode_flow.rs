@@ -43,9 +43,9 @@ pub static LAB: Lab = Lab {
     knobs: OdeFlowSettings::schema,
     presets: presets! {
         "ode_flow", "Steer",
-        "Learns a small language, then lets only the flow learn to lead any sentence to good or to bad words. Measured on nouns it was never steered with. Under a minute.";
+        "A model learns a small language; then its flow alone learns to lead any sentence to good or to bad words. Measured on nouns that steering never used. Under a minute.";
         "ode_flow_published", "Steer, as published",
-        "One prompt, and a token for good that is in fact a bare space: the numbers look as fine, and mean nothing. Under a minute.";
+        "One prompt, and a token for good that is in fact a bare space: the numbers look just as good, and mean nothing. Under a minute.";
         "ode_flow_both", "As published and corrected",
         "Both steerings side by side, of one model that learned one language: the same slider, the same numbers, and what they mean. A minute or two.";
         "ode_flow_train", "Train",

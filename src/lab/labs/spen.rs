@@ -17,7 +17,7 @@ use settings::{CompareSettings, DepthSettings, MechanismSettings, ModelSettings,
 pub static LAB: Lab = Lab {
     id: "spen",
     title: "EMA language model",
-    question: "How far does a language model come whose only memory is three moving averages, and what closes the gap?",
+    question: "How good is a language model whose only memory is three moving averages, and what closes the gap?",
     source: "EMA is not all you need, arXiv 2604.08556, \u{a7}5\u{2013}7",
     lesson: include_str!("../../../assets/lessons/spen.md"),
     groups: groups! {
@@ -41,7 +41,7 @@ pub static LAB: Lab = Lab {
         "spen_predictors", "Predictors",
         "Fixed traces with five predictors repeat after you: attention over traces recalls no more, over the input it does. About a quarter of an hour.";
         "spen_predictors_prose", "Predictors on prose",
-        "The same five predictors on prose, where three seeds can hardly tell them apart. About a quarter of an hour.";
+        "The same five predictors on prose, where three seeds hardly separate them. About a quarter of an hour.";
         "spen_depth", "Time and depth",
         "Twelve thin layers: a fixed residual stream, learned weights, attention over layers. What is left of layer 1? A few minutes.";
         "spen_paper", "Paper", "The 130M model of the paper with its predictors, for a GPU and a text of your own.";

@@ -36,9 +36,9 @@ pub static LAB: Lab = Lab {
         "Random words, new once and then known: fewer neurons fire for what is expected. A few minutes.";
         "synapses_prose", "Prose", "The same model reads generated English prose. A few minutes.";
         "synapses_merging", "Merging",
-        "A base learns one pair of languages, two copies of it another pair each; put side by side, does the one model know all three? About a quarter of an hour.";
+        "A base learns one pair of languages, two copies of it another pair each; merged, does the one model know all three? About a quarter of an hour.";
         "synapses_no_bptt", "Without BPTT",
-        "Two BDH on the same batches, one without gradients through the past: what does translation lose by it, and in which direction? About a quarter of an hour.";
+        "Two BDHs on the same batches, one without gradients through the past: what does translation lose, and in which direction? About a quarter of an hour.";
         "synapses_normfree", "Without norms",
         "BDH and the same BDH without any norm: at which layer, and at which size of initial weights, does learning stop?";
         "bdh_against_gpt", "Against a transformer",

@@ -10,9 +10,9 @@ pub static ALL: &[Headline] = &[
         .like("label_loss", "loss on labels", Source::scalar(channels::LABELS_HELD_OUT))
         .about("Cross-entropy of the label on held-out sentences after fine-tuning, nats a label: ln 2 for a guess between two.")
         .absent("nothing was fine-tuned (`finetune.steps`)"),
-    Headline::new("domain_gain", "told by the domain", measured!(DomainCoherence, |m| finite(m.gain())))
+    Headline::new("domain_gain", "gain by domain", measured!(DomainCoherence, |m| finite(m.gain())))
         .unit("nats")
-        .about("Loss that the best mixture of up to 8 unigrams saves beside one, across halves of the text: 0 for a text of one domain.")
+        .about("Loss that the best mixture of up to 8 unigram models saves against a single one, across halves of the text: 0 for a text of one domain.")
         .absent("the text mixes no domains; the probe `domain_coherence` measures any text"),
 ];
 
