@@ -604,7 +604,7 @@ fn no_link_of_a_folder_on_another_machine_is_followed() {
     let replier = replying(&far.run, move |run, id| {
         symlink(&target, run.folder.join(format!("answer/{id}.json"))).unwrap();
     });
-    refused("is a link, or no file");
+    refused("is a link, or not a file");
     replier.join().unwrap();
     far.is_silent_soon();
     let replier = replying(&far.run, |run, id| {
