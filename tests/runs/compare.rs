@@ -175,6 +175,24 @@ fn a_logged_number_is_not_that_of_a_compared_lab() {
 }
 
 #[test]
+fn a_seed_that_is_also_a_setting_names_a_run_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |seed: u64| {
+        let run = ForeignRun::begin(dir.path(), &format!("run-{seed}"), &json!({"seed": seed}));
+        run.redescribe(|described| {
+            described["seed"] = json!(seed);
+            described["run"]["config"]["seed"] = json!(seed);
+            described["run"]["config"]["preset"] = json!("run");
+        });
+        run.step(1);
+        run
+    };
+    let (a, b) = (run(3), run(4));
+    let said = output_of(&compare(&[&a.folder, &b.folder], &[]));
+    assert!(said.contains("seed 4") && !said.contains("seed 4, seed 4"), "{said}");
+}
+
+#[test]
 fn a_run_that_is_given_twice_is_reported() {
     let [a, b, ..] = runs();
     assert!(!output_of(&compare(&[a, b], &[])).contains("more than once"));

@@ -302,6 +302,18 @@ fn controls_of_the_bars_stand_apart_at_any_width() {
     }
 }
 
+/// A page of 1280x780 at 250% scrolls its tiles, which end where the bar at the foot begins.
+#[test]
+fn tiles_of_a_low_page_do_not_cover_the_bar_at_the_foot() {
+    let mut d = open_labs(Opening::Lab("traces".to_owned()), Worker::Steps, VIEWS, [512.0, 312.0]);
+    d.steps(6);
+    let bar = d.harness.ctx.content_rect().bottom() - TRANSPORT_HEIGHT;
+    let drawn = d.harness.output().shapes.iter().map(|s| s.shape.visual_bounding_rect().intersect(s.clip_rect));
+    let over: Vec<egui::Rect> =
+        drawn.filter(|r| r.is_positive() && r.top() < bar - 8.0 && r.bottom() > bar + 8.0).collect();
+    assert!(over.is_empty(), "{over:?} over {bar}");
+}
+
 #[test]
 fn all_settings_unfold_and_stay_so_in_other_labs() {
     let mut d = lab_page("fast_slow");

@@ -444,6 +444,19 @@ fn every_channel_that_nobody_knows_has_a_panel() {
 }
 
 #[test]
+fn losses_are_drawn_before_what_hooks_log() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({}));
+    let line = json!({"step": 1, "variant": "model", "wall_secs": 0.1, "activation/h.0/mean": 0.1, "loss": 2.5,
+                      "lr": 0.003, "val_loss": 2.6});
+    run.line("metrics.jsonl", &line);
+    let tile = shown(Tile::new("logged", mirror(&run)));
+    let csv = tile.state().csv.clone().unwrap_or_default();
+    let channels: Vec<&str> = csv.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    assert_eq!(channels, ["loss", "val_loss", "activation/h.0/mean", "lr"]);
+}
+
+#[test]
 fn the_name_of_a_channel_is_printed_once() {
     let here = tempfile::tempdir().unwrap();
     let run = ForeignRun::finished(here.path(), "run", 1e-3);

@@ -259,6 +259,7 @@ fn what_the_step_of_a_link_sets_after_the_guess_passes_the_lock() {
     let mut d = open(Opening::Lab("traces".into()));
     d.harness.event(egui::Event::Paste("orrery:traces?lesson=1&lock=traces".into()));
     d.steps(8);
+    assert!(d.shows("opened with locks \u{201c}Fast\u{201d}"), "the text asks the reader to pull it");
     d.harness.get_by_label("Step 2: The same word twice").click_accesskit();
     d.steps(8);
     assert!(d.page().lesson.current == Some(1) && !d.shows(WAITS) && d.shows(LOCKED));

@@ -186,8 +186,15 @@ fn loss_note(rows: &[&RunRow], names: &[String]) -> Option<String> {
 /// The names of the runs in legends: the user's own, or short settings in which they differ, or their folders.
 fn names(rows: &[&RunRow], differing: &[Difference]) -> Vec<String> {
     let by_settings = |i: usize| {
-        let words = |d: &Difference| format!("{} {}", d.key.rsplit('.').next().unwrap_or(&d.key), d.values[i]);
-        differing.iter().filter(|d| d.key != "preset").map(words).collect::<Vec<_>>().join(", ")
+        let mut parts: Vec<String> = vec![];
+        for d in differing.iter().filter(|d| d.key != "preset") {
+            let words = format!("{} {}", d.key.rsplit('.').next().unwrap_or(&d.key), d.values[i]);
+            // a training script often has its seed among its settings too
+            if !parts.contains(&words) {
+                parts.push(words);
+            }
+        }
+        parts.join(", ")
     };
     let all: Vec<String> = (0..rows.len()).map(by_settings).collect();
     let is_plain = all.iter().all(|name| !name.is_empty() && name.chars().count() <= MAX_LABEL_CHARS);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use eframe::egui::{self, Vec2};
-use egui_tiles::{Container, SimplificationOptions, Tile, TileId, Tree};
+use egui_tiles::{Container, SimplificationOptions, Tabs, Tile, TileId, Tree};
 use serde::{Deserialize, Serialize};
 
 pub use self::arrangement::has_same_arrangement;
@@ -199,7 +199,8 @@ impl Tiling {
         Some(views.entry(tile).or_insert_with(entry.make))
     }
 
-    /// Tiles on the page in reading order, with their views' ids; hidden tabs come last.
+    /// Tiles on the page in reading order, with their views' ids; hidden tabs come last. A tile in tabs is where its
+    /// bar begins: beside one that has no bar it is in the same row.
     pub fn in_order(&self) -> Vec<(TileId, String)> {
         let active = self.tree.active_tiles();
         let mut found: Vec<(TileId, String, egui::Pos2)> = self
@@ -208,7 +209,8 @@ impl Tiling {
             .iter()
             .filter_map(|(id, tile)| match tile {
                 Tile::Pane(p) if self.tree.tiles.is_visible(*id) => {
-                    let shown = self.tree.tiles.rect(*id).filter(|_| active.is_empty() || active.contains(id));
+                    let place = self.tabs_of(*id).map_or(*id, |(bar, _)| bar);
+                    let shown = self.tree.tiles.rect(place).filter(|_| active.is_empty() || active.contains(id));
                     let at = shown.map_or(egui::pos2(id.0 as f32, 1e6), |r| r.min);
                     Some((*id, p.view.clone(), at))
                 }
@@ -321,9 +323,15 @@ impl Tiling {
 
     /// The tiles that are in tabs with this one, itself among them.
     fn tabs_with(&self, id: TileId) -> Vec<TileId> {
-        match self.tree.tiles.parent_of(id).and_then(|parent| self.tree.tiles.get(parent)) {
-            Some(Tile::Container(Container::Tabs(tabs))) => tabs.children.clone(),
-            _ => vec![id],
+        self.tabs_of(id).map_or_else(|| vec![id], |(_, tabs)| tabs.children.clone())
+    }
+
+    /// The tabs that a tile is one of, with their own id.
+    fn tabs_of(&self, id: TileId) -> Option<(TileId, &Tabs)> {
+        let parent = self.tree.tiles.parent_of(id)?;
+        match self.tree.tiles.get(parent)? {
+            Tile::Container(Container::Tabs(tabs)) => Some((parent, tabs)),
+            _ => None,
         }
     }
 

@@ -148,10 +148,11 @@ fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let middle = 10f32.powf(-1.7 + 1.1 * canvas.pointer_or(0.5));
     let x = |k: f32| width * k / 64.0;
     let y = |v: f32| height - 2.0 - v * (height - 6.0);
-    for (trace, factor) in [(0, 4.0), (1, 1.0), (2, 0.25)] {
-        let alpha = (middle * factor).clamp(0.001, 0.95);
+    let alphas = [4.0, 1.0, 0.25].map(|factor: f32| (middle * factor).clamp(0.001, 0.95));
+    for (trace, alpha) in alphas.into_iter().enumerate() {
         let points = (0..=64).map(|k| [x(k as f32), y((1.0 - alpha).powi(k))]).collect();
         drawing.path(points, Ink::Trace(trace), 1.5);
     }
-    drawing.caption = format!("what is left of a token k later: (1 − α)ᵏ, α = {middle:.2}");
+    let [fast, medium, slow] = alphas;
+    drawing.caption = format!("what is left k tokens later: (1 − α)ᵏ, α = {fast:.2}, {medium:.2}, {slow:.3}");
 }

@@ -298,7 +298,8 @@ fn paper_ui(ui: &mut Ui, theme: &Theme, paper: &PaperEntry, shown: &[&ClaimEntry
 fn count_message(page: &ClaimsPage) -> String {
     let (shown, all) = (page.shown.iter().map(Vec::len).sum::<usize>(), page.claims().count());
     format!(
-        "{shown} of {all} claims. A verdict says its scale, the paper's or ours, and its rule was fixed before its runs."
+        "{shown} of {all} claims. A verdict says its scale, the paper's or ours. Its rule was fixed before its \
+         runs, or its other reading says what had been seen."
     )
 }
 

@@ -90,7 +90,7 @@ impl ClassLinkSheet {
             self.excepted_ui(ui, theme, page);
         }
         if self.opens_step && self.controls == LinkedControls::Locked {
-            wrapped_ui(ui, "A later step cannot set what is locked, and is not judged then.", theme.secondary);
+            wrapped_ui(ui, "Another step cannot set what is locked, and is not judged then.", theme.secondary);
         }
         let (link, more) = self.link(page);
         section_ui(ui, theme, "Link");

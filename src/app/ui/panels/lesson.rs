@@ -146,11 +146,15 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
         wrapped_ui(ui, words, shell.theme.secondary);
     }
     text_ui(ui, shell, &step.text);
-    let hidden = step.does.needed_controls().filter(|key| page.restrictions.hides(key));
-    let hidden: Vec<String> = hidden.map(|key| format!("\u{201c}{}\u{201d}", label(page, key))).collect();
-    if !hidden.is_empty() {
-        let words = format!("The link that this page was opened with hides {}.", hidden.join(", "));
-        wrapped_ui(ui, words, shell.theme.secondary);
+    let hidden = quoted(page, step.does.needed_controls().filter(|key| page.restrictions.hides(key)));
+    // what the text asks the reader to move; what the step itself sets is named where it is judged
+    let by_hand = step.does.controls.iter().map(String::as_str);
+    let fixed = quoted(page, by_hand.filter(|key| page.restrictions.locks(key) && !page.restrictions.hides(key)));
+    for (does, controls) in [("hides", hidden), ("locks", fixed)] {
+        if !controls.is_empty() {
+            let words = format!("The link that this page was opened with {does} {controls}.");
+            wrapped_ui(ui, words, shell.theme.secondary);
+        }
     }
     let guess = page.lesson.written.get(&i).map(String::as_str);
     outcomes_ui(ui, shell, outcomes, may_show, step.does.predict.is_some().then_some(guess));
@@ -169,6 +173,12 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
 /// The label of a setting; its key if the page has no such setting.
 fn label<'a>(page: &Page, key: &'a str) -> &'a str {
     page.knobs.iter().find(|knob| knob.key == key).map_or(key, |knob| knob.label)
+}
+
+/// The labels of settings, in quotation marks.
+fn quoted<'k>(page: &Page, keys: impl Iterator<Item = &'k str>) -> String {
+    let labels: Vec<String> = keys.map(|key| format!("\u{201c}{}\u{201d}", label(page, key))).collect();
+    labels.join(", ")
 }
 
 /// Describes the changes that a click on the step makes, by the names that are on screen. The step of the run that it

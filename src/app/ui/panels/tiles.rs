@@ -79,6 +79,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         maximised: *maximised,
         more_views,
         to_export,
+        clip: ui.clip_rect(),
         asked: &mut page.asked,
         notes: &mut page.notes,
     };
@@ -120,6 +121,8 @@ struct TilesBehavior<'a> {
     more_views: MoreViews,
     /// The tiles whose next drawing is saved.
     to_export: Vec<(TileId, ExportFormat)>,
+    /// What may be drawn on: the tree clips each tile to itself alone, also where a low page scrolls all of them.
+    clip: Rect,
     asked: &'a mut HashMap<TileId, Vec<Key>>,
     /// The reason why a tile shows the answer to a question other than that of its controls.
     notes: &'a mut HashMap<TileId, String>,
@@ -129,6 +132,7 @@ impl TilesBehavior<'_> {
     /// One tile. True when its title is being dragged away.
     fn tile_ui(&mut self, ui: &mut Ui, id: TileId, pane: &Pane) -> bool {
         let rect = ui.max_rect();
+        ui.shrink_clip_rect(self.clip);
         let theme = self.cx.theme;
         let is_selected = *self.selected == Some(id);
         ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
