@@ -16,12 +16,18 @@ pub static LAB: Lab = Lab {
     knobs: Vec::new,
     presets: &[],
     plan: |_| Err(ConfigError::inconsistent("lab", "this is a graph from a file, and no run begins with it")),
-    drawing: neuron_graph::draw,
+    drawing: draw,
     panes: panes! { 0: "neuron_graph", "graph_table"; },
     headlines: &[],
     large_numbers: &[],
     opens_with_run: false,
 };
+
+/// The planted groups of the neuron graph, since a drawing knows no file.
+fn draw(canvas: &Canvas, drawing: &mut Drawing) {
+    neuron_graph::draw(canvas, drawing);
+    drawing.caption = "a drawing, not the graph of the file".to_owned();
+}
 
 #[cfg(test)]
 mod tests {

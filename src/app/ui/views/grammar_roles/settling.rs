@@ -73,7 +73,7 @@ impl SettlingView {
             let tip = "The other of the two hierarchies, which reads from right to left.";
             ui.toggle_value(&mut self.raw_args.from_right, "read from the right").on_hover_text(tip);
         });
-        let hint = "the big cat chases a dog";
+        let hint = "a sentence of your own: the big cat chases a dog";
         if text_line(ui, &mut self.raw_args.text, "sentence", hint).changed() {
             self.cursor = None;
         }
