@@ -136,6 +136,16 @@ fn tables_say_direction_and_values_of_edges() {
     assert!(Format::Csv.read("a,b\n").unwrap().directed, "a table that says nothing is directed");
 }
 
+/// A table of losses is not a graph, though each of its lines could be an edge.
+#[test]
+fn words_over_numbers_alone_are_names_of_columns() {
+    let error = Format::Csv.read("loss,lr\n1.5,0.003\n1.4,0.003\n").unwrap_err().to_string();
+    assert!(error.contains("line 1") && error.contains("`source` and `target`"), "{error}");
+    for edges in ["hub,rim\n1,2\nhub,1\n", "\"loss\",\"lr\"\n1,2\n", "1,2\n3,4\n", "a,b\n"] {
+        assert!(Format::Csv.read(edges).is_ok(), "{edges}");
+    }
+}
+
 #[test]
 fn a_weight_in_json_is_a_number_as_in_the_other_formats() {
     let graph = |weight: &str| {

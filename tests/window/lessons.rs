@@ -328,6 +328,17 @@ fn a_guess_is_drawn_before_the_run_is_seen_and_stays() {
     assert!(d.page().lesson.guesses.is_empty());
 }
 
+/// Otherwise the words that ask for a guess would lie over the curves that answer it.
+#[test]
+fn nothing_is_drawn_once_the_answer_is_told() {
+    let mut d = open(Opening::Lesson(link("fast_slow", 2)));
+    click(&mut d, "Draw it");
+    assert!(d.page().lesson.is_drawing);
+    click(&mut d, "Show the answer");
+    let is_offered = ["Draw it", "Done"].map(|name| d.harness.query_by_role_and_label(Role::Button, name).is_some());
+    assert!(!d.page().lesson.is_drawing && is_offered == [false; 2], "{is_offered:?}");
+}
+
 /// Every step of every lab brings its view to the front, its chart accepts a guess, and its text shows no markdown
 /// syntax.
 #[test]

@@ -211,6 +211,8 @@ fn predict_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, step: &Lesson
     }
     ui.horizontal_wrapped(|ui| {
         match predict.chart {
+            // a guess after the answer would not be one, and the chart shows the answer
+            Some(_) if is_answered && !page.lesson.guesses.contains_key(&i) => page.lesson.is_drawing = false,
             Some(_) => draw_ui(ui, page, i),
             None => write_ui(ui, theme, page, i),
         }

@@ -106,17 +106,22 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     let separators = [',', ';', '\t'].into_iter();
     let separator = separators.max_by_key(|c| (outside_quotes(*c), anywhere(*c))).unwrap_or(',');
     let (mut columns, mut begun) = (vec![Column::Source, Column::Target, Column::Weight], false);
+    // a first line of words, until a later line has one too: with numbers alone below, these are names of columns
+    let mut unknown_header = None;
     for (line, fields) in (FieldRows { text, separator, line: 1 }) {
         let fields = fields?;
         let empty = fields.iter().all(|f| f.text.is_empty() && !f.quoted);
         if empty || fields.first().is_some_and(|f| f.text.starts_with('#') && !f.quoted) {
             continue;
         }
-        if !std::mem::replace(&mut begun, true)
-            && let Some(found) = header(&fields, line)?
-        {
+        let is_word = |f: &Field| f.quoted || !f.text.is_empty() && f.text.trim().parse::<f64>().is_err();
+        if std::mem::replace(&mut begun, true) {
+            unknown_header = unknown_header.filter(|_| !fields.iter().any(is_word));
+        } else if let Some(found) = header(&fields, line)? {
             columns = found;
             continue;
+        } else if fields.iter().all(|field| is_word(field) && !field.quoted) {
+            unknown_header = Some(line);
         }
         let (edge, directed) = edge(&fields, &columns, line)?;
         kind.set_directed(directed.unwrap_or(graph.directed), line)?;
@@ -128,6 +133,11 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
             }
         }
         graph.edges.push(edge.resolve(&nodes)?);
+    }
+    if let Some(line) = unknown_header.filter(|_| graph.edges.len() > 1) {
+        let message = "only this line has words, so that they are names of columns: call those of the nodes `source` and \
+                       `target`, or put the words in quotes if they are nodes";
+        return Err(GraphFileError::new(line, message));
     }
     graph.directed = kind.directed.unwrap_or(graph.directed);
     graph.nodes = nodes.all;

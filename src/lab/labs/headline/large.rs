@@ -244,7 +244,7 @@ mod tests {
     fn a_reach_as_far_as_was_asked_may_be_more() {
         let found = ValueInContext { reference: Some(64.0), ..ValueInContext::default() };
         let reach = |value| meaning_of("traces", "reach", ValueInContext { value, ..found });
-        assert_eq!([0.0, 48.0].map(reach), ["not even the nearest", "recovered this far back"]);
+        assert_eq!([0.0, 48.0].map(reach), ["not even the nearest", "better than guessing"]);
         assert_eq!(reach(64.0), "or more: the farthest asked");
     }
 

@@ -39,7 +39,7 @@ pub static LARGE_NUMBERS: &[LargeNumber] = &[
         reference: Reference::Headline("farthest"),
         at_most: "or more: the farthest asked",
         below: &[(1.0, "not even the nearest")],
-        otherwise: "recovered this far back",
+        otherwise: "better than guessing",
     }),
     LargeNumber::new("accuracy@k=16", "accuracy 16 back", "recoverability").given("most_common", "most common"),
     large::common::LOSS,

@@ -108,6 +108,6 @@ impl PanelView for TraceDecay {
     }
 
     fn subtitle(&self, _cx: &ViewCx<'_>) -> String {
-        "closed form of the present settings".to_owned()
+        "closed form of the current settings".to_owned()
     }
 }
