@@ -180,14 +180,14 @@ mod tests {
     #[test]
     fn invalid_character_lists_are_refused_with_a_reason() {
         for (json, words) in [
-            ("{", "no JSON"),
+            ("{", "not JSON"),
             ("3", "expected a list or an object"),
             (r#"{"stoi": 3}"#, "expected a list or an object"),
             ("[]", "no character"),
             (r#"["a", "a"]"#, "twice"),
             (r#"["a", 1]"#, "entry 1 is 1"),
             (r#"{"a": [0]}"#, "is a list"),
-            (r#"["a"] 3"#, "no JSON"),
+            (r#"["a"] 3"#, "not JSON"),
             (r#"{"a": 0, "b": 0}"#, "same id 0"),
             (r#"{"a": -1}"#, "-1"),
             (r#"{"a": 99999999999}"#, "99999999999"),
