@@ -129,8 +129,8 @@ mod tests {
 
     #[test]
     fn texts_that_no_run_could_read_are_refused() {
-        let desk = TestHost::new("synapses");
-        let text = |name: &str, bytes: &[u8]| desk.check(FileKind::Text, desk.file(name, bytes));
+        let host = TestHost::new("synapses");
+        let text = |name: &str, bytes: &[u8]| host.check(FileKind::Text, host.file(name, bytes));
         assert_eq!(text("book.txt", b"It was a bright cold day in April.\n"), Ok(CheckedFile::default()));
         for (name, bytes, why) in [
             ("empty.txt", b"".as_slice(), "is empty"),
@@ -141,33 +141,33 @@ mod tests {
             let refusal = text(name, bytes).unwrap_err();
             assert!(refusal.contains(why) && refusal.contains(name), "{refusal}");
         }
-        let missing = desk.check(FileKind::Text, desk.folder.path().join("missing.txt")).unwrap_err();
+        let missing = host.check(FileKind::Text, host.folder.path().join("missing.txt")).unwrap_err();
         assert!(missing.contains("does not exist"), "{missing}");
-        let folder = desk.folder.path().join("texts");
+        let folder = host.folder.path().join("texts");
         std::fs::create_dir(&folder).unwrap();
-        assert!(desk.check(FileKind::TextFolder, folder).unwrap_err().contains("has no files"));
+        assert!(host.check(FileKind::TextFolder, folder).unwrap_err().contains("has no files"));
     }
 
     #[test]
     fn sentences_of_ones_own_are_in_the_words_of_the_grammar() {
-        let desk = TestHost::new("grammar_roles");
-        let why = desk.check(FileKind::Text, desk.file("own.txt", "colourless green ideas\n")).unwrap_err();
+        let host = TestHost::new("grammar_roles");
+        let why = host.check(FileKind::Text, host.file("own.txt", "colourless green ideas\n")).unwrap_err();
         assert!(why.contains("own.txt"), "{why}");
     }
 
     #[test]
     fn a_treebank_is_refused_by_its_line() {
-        let desk = TestHost::new("grammar_roles");
+        let host = TestHost::new("grammar_roles");
         let treebank = |tag: &str| format!("1\ttide\t_\t{tag}\t_\t_\t0\troot\t_\t_\n");
-        let good = desk.file("good.conllu", treebank("NOUN"));
-        assert_eq!(desk.check(FileKind::Treebank, good), Ok(CheckedFile::default()));
-        let why = desk.check(FileKind::Treebank, desk.file("own.conllu", treebank("noun"))).unwrap_err();
+        let good = host.file("good.conllu", treebank("NOUN"));
+        assert_eq!(host.check(FileKind::Treebank, good), Ok(CheckedFile::default()));
+        let why = host.check(FileKind::Treebank, host.file("own.conllu", treebank("noun"))).unwrap_err();
         assert!(why.contains("Line 1 of") && why.contains("own.conllu"), "{why}");
     }
 
     #[test]
     fn weights_that_are_none_are_refused() {
-        let desk = TestHost::new("trained_bdh");
+        let host = TestHost::new("trained_bdh");
         let header = |json: &str, data: usize| {
             let mut bytes = (json.len() as u64).to_le_bytes().to_vec();
             bytes.extend(json.as_bytes());
@@ -181,7 +181,7 @@ mod tests {
             ("cut.safetensors", header(other, 2), "cannot be read"),
             ("other.safetensors", header(other, 8), "holds no BDH"),
         ] {
-            let refusal = desk.check(FileKind::Checkpoint, desk.file(name, bytes)).unwrap_err();
+            let refusal = host.check(FileKind::Checkpoint, host.file(name, bytes)).unwrap_err();
             assert!(refusal.contains(why) && refusal.contains(name), "{refusal}");
         }
     }

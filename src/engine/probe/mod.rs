@@ -112,7 +112,7 @@ impl<M: IntoPayloads> Answer<M> {
 }
 
 impl Answer {
-    /// The sample of a variant with weights of this step; `None` if it is no measurement.
+    /// The sample of a variant with weights of this step; `None` if it is not a measurement.
     pub fn into_sample(self, step: u64, variant: usize, request: Option<u64>) -> Option<Sample> {
         let channel = self.payload.channel()?.into();
         let (step, payload) = (self.step.unwrap_or(step), Arc::new(self.payload));

@@ -72,13 +72,15 @@ fn interrupted_ui(ui: &mut Ui, shell: &mut Shell<'_>, run: &PastRun) {
     let closes = Some(RunsAction::DismissInterruption(run.folder.clone()));
     let strip = Strip { title: &title, words: &words, colour: shell.theme.accent, close_action: closes };
     strip_ui(ui, shell, strip, |ui, shell| {
-        let mut look = main_button(shell.theme, "Look");
-        if let Some(step) = end.checkpoint {
-            let about = format!("Opens the run and trains on from step {}.", grouped(step));
-            let go_on = ui.add(main_button(shell.theme, "Go on")).on_hover_text(about);
-            shell.on_click(go_on, OpenAction::GoOn(run.folder.clone()));
-            look = Button::new("Look");
-        }
+        let look = match end.checkpoint {
+            Some(step) => {
+                let about = format!("Opens the run and trains on from step {}.", grouped(step));
+                let go_on = ui.add(main_button(shell.theme, "Go on")).on_hover_text(about);
+                shell.on_click(go_on, OpenAction::GoOn(run.folder.clone()));
+                Button::new("Look")
+            }
+            None => main_button(shell.theme, "Look"),
+        };
         let about = "Opens the run as a replay; nothing is trained, and its folder stays as it is.";
         shell.on_click(ui.add(look).on_hover_text(about), OpenAction::Run(run.folder.clone()));
     });

@@ -155,11 +155,11 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrup
 }
 
 /// The tiles, with at least this height, below the banner and the large numbers.
-fn stage_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrupted: Option<&PastRun>, least: f32) {
+fn stage_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrupted: Option<&PastRun>, min_height: f32) {
     banner::banner_ui(ui, shell, page, interrupted);
     large_numbers::large_numbers_ui(ui, shell, page);
     let room = ui.available_rect_before_wrap();
-    let place = room.with_max_y(room.bottom().max(room.top() + least));
+    let place = room.with_max_y(room.bottom().max(room.top() + min_height));
     // Named outright, so that a banner over the tiles does not end a drag in one.
     let builder = UiBuilder::new().max_rect(place).scope_id(Id::unique(("page", page.lab.id)));
     ui.scope_builder(builder, |ui| tiles::tiles_ui(ui, shell, page));

@@ -71,14 +71,14 @@ impl LargeFigure {
         format!("{}: {}{unit}{rest}", self.label, self.value)
     }
 
-    /// The texts; a label that is wider than `most` points is cut.
-    fn galleys(&self, ui: &Ui, theme: &Theme, most: f32) -> FigureGalleys {
+    /// The texts; a label that is wider than this, in points, is cut.
+    fn galleys(&self, ui: &Ui, theme: &Theme, max_label: f32) -> FigureGalleys {
         let laid_out = |words: &str, font: FontId, colour| ui.painter().layout_no_wrap(words.to_owned(), font, colour);
         let small = |words: &str, colour| laid_out(words, theme::small(), colour);
         let label = if self.unit.is_empty() { self.label.clone() } else { format!("{} ({})", self.label, self.unit) };
         let some = |words: &str, colour| (!words.is_empty()).then(|| small(words, colour));
         FigureGalleys {
-            label: truncated(ui.painter(), &label, theme::small(), theme.secondary, most),
+            label: truncated(ui.painter(), &label, theme::small(), theme.secondary, max_label),
             owner: self.owner.as_ref().map(|owner| small(&owner.name, owner.colour)),
             value: laid_out(&self.value, FontId::monospace(theme::HEADING), theme.text),
             meaning: some(&self.meaning, theme.text),
@@ -121,9 +121,9 @@ impl LargeFigure {
         has_trend && self.trend.iter().filter(|(_, value)| value.is_finite()).count() > 1
     }
 
-    /// Draws it, with a label of at most `most` points; `sense` says whether a click on it does something.
-    pub fn ui(&self, ui: &mut Ui, theme: &Theme, has_trend: bool, sense: Sense, most: f32) -> Response {
-        let words = self.galleys(ui, theme, most);
+    /// Draws it, with a label of at most `max_label` points; `sense` says whether a click on it does something.
+    pub fn ui(&self, ui: &mut Ui, theme: &Theme, has_trend: bool, sense: Sense, max_label: f32) -> Response {
+        let words = self.galleys(ui, theme, max_label);
         let (rect, response) = ui.allocate_exact_size(vec2(self.width_of(&words, has_trend), HEIGHT), sense);
         let role = if sense.senses_click() { Role::Button } else { Role::Label };
         response.widget_info(|| WidgetInfo::labeled(role, true, self.accessible_text()));

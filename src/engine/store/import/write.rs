@@ -175,20 +175,21 @@ impl Source {
     /// # Errors
     /// If it cannot be read, holds no numbers or more than are read, or the folder cannot be written.
     pub fn import(&self, runs: &Path) -> Result<ImportedRun, StoreError> {
-        let name = PathBuf::from(Origin::new(self)?.folder_name(self));
+        let origin = Origin::new(self)?;
+        let name = PathBuf::from(origin.folder_name(self));
         let is_new = matches!(EarlierImport::read(&runs.join(&name))?, EarlierImport::Missing);
         let Some((known, name)) = is_new.then(|| self.imported_before(runs)).flatten() else {
-            return self.import_as(&name, runs);
+            return self.import_as(origin, &name, runs);
         };
-        let run = known.import_as(&name, runs)?;
+        let run = known.import_as(Origin::new(&known)?, &name, runs)?;
         let [opened, known, shown] = [&self.path, &known.path, &run.folder].map(|path| path.display());
         let words = format!("{opened} was imported before, as {known}: it is the run {shown}");
         Ok(ImportedRun { recognised: Some(words), ..run })
     }
 
     /// Reads it into the run folder of this name.
-    fn import_as(&self, name: &Path, runs: &Path) -> Result<ImportedRun, StoreError> {
-        let (origin, folder) = (Origin::new(self)?, runs.join(name));
+    fn import_as(&self, origin: Origin, name: &Path, runs: &Path) -> Result<ImportedRun, StoreError> {
+        let folder = runs.join(name);
         let (is_of_others, unreadable) = match EarlierImport::read(&folder)? {
             EarlierImport::Found(record) if record.origin == origin && record.is_whole(&folder) => {
                 return Ok(ImportedRun { folder, summary: None, recognised: None });

@@ -224,7 +224,7 @@ fn entries(cx: &ViewCx<'_>) -> Vec<Entry> {
         all.extend(fresh.into_iter().filter(is_own));
     }
     // a run is opened to see its loss, which by name alone would follow what hooks have logged of every layer
-    all.sort_by_key(|entry| entry.is_measured || !entry.channel.as_str().to_lowercase().contains("loss"));
+    all.sort_by_cached_key(|entry| entry.is_measured || !entry.channel.as_str().to_lowercase().contains("loss"));
     match all.iter().any(is_own) {
         true => all.into_iter().filter(is_own).collect(),
         false => all.into_iter().filter(|entry| !entry.is_measured).collect(),
